@@ -1,0 +1,1 @@
+"""Operates and watches a PostgreSQL job table that somebody else's workers use."""
