@@ -1,0 +1,1 @@
+"""The demo: an embedded server, a job table, workers that fail, and the agent beside them."""

@@ -1,0 +1,95 @@
+"""Mapped columns with what the catalog says of them, and the kinds of time a table can keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from psycopg import sql
+
+from pgq_ops.job_table.quoting import identifier, literal, type_name
+
+
+class TimeKind(Enum):
+    """How a point in time is stored."""
+
+    TIMESTAMPTZ = "timestamptz"
+    TIMESTAMP = "timestamp"
+    EPOCH_SECONDS = "s"
+    EPOCH_MILLISECONDS = "ms"
+    EPOCH_MICROSECONDS = "us"
+
+
+_PER_SECOND = {TimeKind.EPOCH_SECONDS: 1, TimeKind.EPOCH_MILLISECONDS: 1_000, TimeKind.EPOCH_MICROSECONDS: 1_000_000}
+
+INTEGER_TYPES = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
+NUMBER_TYPES = frozenset({*INTEGER_TYPES, "numeric", "real", "double precision"})
+
+
+@dataclass(frozen=True, slots=True)
+class MappedColumn:
+    """One field of the mapping: a column of the table, or (name None) an expression that is only read.
+
+    `value` reads it from the alias `j`; `type_name` is the catalog's `format_type()`, `base_type` the same
+    without a modifier and with a domain followed to its base; `length` is the limit of a varchar or char.
+    """
+
+    value: sql.Composable
+    type_name: str
+    base_type: str
+    name: str | None = None
+    not_null: bool = False
+    time: TimeKind | None = None
+    length: int | None = None
+
+    @property
+    def writable_name(self) -> str:
+        """The column's name; only for columns that the binding found writable."""
+        if self.name is None:
+            raise ValueError("an expression cannot be written")
+        return self.name
+
+
+def column(name: str) -> sql.Composable:
+    """The column `name` of the row at hand (alias `j`)."""
+    return sql.SQL("j.{}").format(identifier(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Turns a table's times into timestamptz and back; `zone` is what naive timestamps mean."""
+
+    zone: str
+
+    def to_timestamptz(self, mapped: MappedColumn) -> sql.Composable:
+        """The column as timestamptz; infinite stays infinite."""
+        if mapped.time is TimeKind.TIMESTAMPTZ:
+            return mapped.value
+        if mapped.time is TimeKind.TIMESTAMP:
+            return sql.SQL("({}::timestamp AT TIME ZONE {})").format(mapped.value, literal(self.zone))
+        return sql.SQL("to_timestamp({}::double precision / {})").format(mapped.value, literal(self._scale(mapped)))
+
+    def finite(self, mapped: MappedColumn) -> sql.Composable:
+        """The column as timestamptz, NULL where it is infinite (an age of it could not be computed)."""
+        return sql.SQL("CASE WHEN isfinite({0}) THEN {0} END").format(self.to_timestamptz(mapped))
+
+    def from_timestamptz(self, moment: sql.Composable, mapped: MappedColumn) -> sql.Composable:
+        """A timestamptz in the column's own type, so that a comparison can use an index on the column."""
+        if mapped.time is TimeKind.TIMESTAMPTZ:
+            return moment
+        if mapped.time is TimeKind.TIMESTAMP:
+            return sql.SQL("({} AT TIME ZONE {})").format(moment, literal(self.zone))
+        return sql.SQL("ceil(extract(epoch FROM {}) * {})::{}").format(
+            moment, literal(self._scale(mapped)), type_name(mapped.base_type)
+        )
+
+    def ran_out(self, mapped: MappedColumn, lag_seconds: sql.Composable) -> sql.Composable:
+        """Whether the column lies at least `lag_seconds` before now, by the database's clock."""
+        moment = sql.SQL("(now() - make_interval(secs => {}))").format(lag_seconds)
+        return sql.SQL("{} <= {}").format(mapped.value, self.from_timestamptz(moment, mapped))
+
+    @staticmethod
+    def _scale(mapped: MappedColumn) -> float:
+        if mapped.time is None:
+            raise ValueError(f"{mapped.name} is not a time")
+        return float(_PER_SECOND[mapped.time])

@@ -1,0 +1,9 @@
+-- The row-level security policies of a table (%(oid)s) that apply to this role.
+-- `everything`: a permissive policy whose USING is true; any other permissive or restrictive one may hide rows.
+SELECT p.polname::text AS name, p.polcmd::text AS command,
+       p.polpermissive AND COALESCE(pg_get_expr(p.polqual, p.polrelid), 'true') = 'true' AS everything,
+       p.polpermissive AS permissive
+FROM pg_policy AS p
+WHERE p.polrelid = %(oid)s
+  AND (p.polroles = '{{0}}'::oid[]
+       OR EXISTS (SELECT FROM unnest(p.polroles) AS r(oid) WHERE r.oid <> 0 AND pg_has_role(r.oid, 'USAGE')))
