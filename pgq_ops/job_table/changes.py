@@ -13,7 +13,7 @@ from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import identifier, literal, type_name
 
 if TYPE_CHECKING:
-    from pgq_ops.config.policies import QueuePolicy
+    from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 

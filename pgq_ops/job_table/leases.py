@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
-    from pgq_ops.config.policies import QueuePolicy
+    from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.job_table.table import JobTable
 
 # A lease further ahead than this was not meant: a week is beyond the longest jobs that people run

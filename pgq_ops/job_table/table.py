@@ -13,7 +13,7 @@ from pgq_ops.job_table.quoting import all_of, any_of, expression, identifier, li
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pgq_ops.config.policies import QueuePolicy
+    from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.job_table.columns import Clock, MappedColumn
 
 

@@ -1,0 +1,57 @@
+"""The contract between a task and whoever runs it: the agent's scheduler, or a command."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+
+
+class Outcome(StrEnum):
+    """How a run of a task ended, as `pgqops_task_runs_total` counts it."""
+
+    OK = "ok"
+    NOTHING = "nothing"
+    BUSY = "busy"
+    FAILED = "failed"
+
+
+class Guard(Protocol):
+    """Asked before each batch: may another one begin? False once leadership, time or the process ends."""
+
+    def __call__(self) -> bool:
+        """Whether the next batch may begin."""
+        ...
+
+
+class Result(Protocol):
+    """What one run did."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """`ok` if something changed, `nothing`, `busy` if only locks stood in the way."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """The run as the command's `--json` shows it, without the job table's name."""
+        ...
+
+
+class Task(Protocol):
+    """One kind of change to one job table."""
+
+    @property
+    def name(self) -> str:
+        """The task's name in metrics, logs and `pgq_ops.task`; also the config section that asks for it."""
+        ...
+
+    def plan(self, connection: Connection, table: JobTable) -> Result:
+        """What `run` would do now; reads only."""
+        ...
+
+    def run(self, connection: Connection, table: JobTable, guard: Guard) -> Result:
+        """Act once, in bounded batches, asking `guard` before each."""
+        ...
