@@ -187,7 +187,7 @@ def _parameters(database: Database, *, direct: bool) -> dict[str, Any]:
 
 
 def _parsed(key: str, dsn: str) -> dict[str, Any]:
-    """libpq's own reading of a DSN. Its error texts quote pieces of it, maybe of the password: never shown."""
+    """The DSN as libpq itself reads it.  Its error texts quote pieces of it, maybe of the password: never shown."""
     hint = "in a URI write @ : / ? # % and spaces in user and password percent-encoded; in key=value form quote values with '...'"
     try:
         parsed: dict[str, Any] = conninfo_to_dict(dsn)
@@ -195,8 +195,12 @@ def _parsed(key: str, dsn: str) -> dict[str, Any]:
         raise ConfigError((Problem(key, "is not a connection string that libpq can read", hint),)) from None
     ports = [port for port in str(parsed.get("port", "")).split(",") if port]
     uri = dsn.startswith(("postgresql://", "postgres://"))
-    if any(not port.isdigit() for port in ports) or (uri and any("@" in str(parsed.get(part, "")) for part in ("host", "dbname"))):
-        raise ConfigError((Problem(key, "is read by libpq with a piece of the password as host, port or database", hint),))
+    if any(not port.isdigit() for port in ports) or (
+        uri and any("@" in str(parsed.get(part, "")) for part in ("host", "dbname"))
+    ):
+        raise ConfigError(
+            (Problem(key, "is read by libpq with a piece of the password as host, port or database", hint),)
+        )
     return parsed
 
 

@@ -63,7 +63,7 @@ class ReapChanges:
         return sql.SQL("({} >= {})").format(self.attempts_now(), self.max_attempts())
 
     def delay_seconds(self) -> sql.Composable:
-        """min(max, base × factor^attempts) × (1 − jitter × random), attempts as stored before.
+        """min(max, base * factor^attempts) * (1 - jitter * random), attempts as stored before.
 
         The exponent is clamped first: beyond the clamp the maximum is reached anyway, and
         `power(2, 1024)` is out of range.
@@ -88,7 +88,7 @@ class ReapChanges:
         writes = dict(self.table.states["pending"].writes)
         available = self.table.fields.get("available_at")
         if available is not None and available.name is not None:
-            moment = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
+            moment: sql.Composable = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
             if self.ceiling is not None:
                 moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
             writes[available.name] = self.table.clock.from_timestamptz(moment, available)

@@ -99,7 +99,9 @@ class LeaseTerms:
         """Whether it has no lease and was claimed, or else created, longer ago than `missing_after`."""
         after = self.seconds(lambda policy: policy.lease.missing_after)
         fields = self.table.fields
-        known = [self.table.clock.to_timestamptz(fields[name]) for name in ("leased_at", "created_at") if name in fields]
+        known = [
+            self.table.clock.to_timestamptz(fields[name]) for name in ("leased_at", "created_at") if name in fields
+        ]
         if after is None or not known or not self.table.has_lease:
             return sql.SQL("false")
         since = sql.SQL("COALESCE({})").format(sql.SQL(", ").join(known))
@@ -118,7 +120,7 @@ class LeaseTerms:
         if not self.table.has_lease:
             return sql.SQL("false")
         longest = self.seconds(lambda policy: policy.lease.max_runtime)
-        ahead = literal(FUTURE_SECONDS)
+        ahead: sql.Composable = literal(FUTURE_SECONDS)
         if longest is not None:
             ahead = sql.SQL("GREATEST({}, {})").format(ahead, longest)
         return sql.SQL("{} > now() + make_interval(secs => {})").format(self.expires_at(), ahead)

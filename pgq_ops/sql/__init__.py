@@ -30,4 +30,4 @@ def text(name: str) -> str:
 
 def statement(name: str, fragments: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
     """The statement in `<name>.sql` with its places filled; raises KeyError for a place without a fragment."""
-    return sql.SQL(text(name)).format(**(fragments or {}))  # type: ignore[arg-type]  # our own files, not user input
+    return sql.SQL(text(name)).format(**(fragments or {}))

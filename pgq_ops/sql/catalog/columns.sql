@@ -16,6 +16,7 @@ SELECT d.attname::text AS name,
        d.never_null AS not_null,
        d.attgenerated::text <> '' AS generated,
        d.attidentity::text AS identity,
+       d.atthasdef OR d.attidentity::text <> '' AS has_default,
        t.typtype::text AS type_kind,
        CASE WHEN t.typtype = 'e' THEN ARRAY(SELECT e.enumlabel::text FROM pg_enum AS e
                                             WHERE e.enumtypid = d.base ORDER BY e.enumsortorder) END AS labels,

@@ -1,0 +1,81 @@
+"""Binds the dead-letter table: what is copied there, by name, and whether it can hold all of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.binding import catalog
+from pgq_ops.binding.relation import find
+from pgq_ops.errors import ConfigError, Problem
+from pgq_ops.job_table.table import DeadLetterTable, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pgq_ops.binding.catalog import CatalogColumn
+    from pgq_ops.db import Connection
+
+_PERSISTENCE = {"u": "unlogged: a crash empties it", "t": "temporary"}
+
+
+def bind(
+    connection: Connection, key: str, text: str, job_table: Relation, job_columns: Mapping[str, CatalogColumn]
+) -> DeadLetterTable:
+    """The dead-letter table named `text`; raises ConfigError where it could lose a job or a part of one."""
+    found = find(connection, key, text)
+    if found.persistence in _PERSISTENCE:
+        raise ConfigError((Problem(key, f"{text!r} is {_PERSISTENCE[found.persistence]}", "use an ordinary table"),))
+    if found.oid == job_table.oid:
+        raise ConfigError(
+            (Problem(key, f"{text!r} is the job table itself", "leave the key out to keep dead jobs there"),)
+        )
+    targets = catalog.columns(connection, found.oid)
+    relation = Relation(found.oid, found.schema, found.name)
+    problems = [*_missing(key, relation, job_columns, targets), *_required(key, relation, job_columns, targets)]
+    shared = [name for name in job_columns if name in targets and not targets[name].generated]
+    problems += _unfitting(connection, key, relation, [(job_columns[name], targets[name]) for name in shared])
+    if problems:
+        raise ConfigError(tuple(problems))
+    return DeadLetterTable(relation, tuple(shared))
+
+
+def _missing(
+    key: str, relation: Relation, sources: Mapping[str, CatalogColumn], targets: Mapping[str, CatalogColumn]
+) -> list[Problem]:
+    """Columns of a job that the dead-letter table has no place for."""
+    problems = []
+    for name, source in sources.items():
+        target = targets.get(name)
+        if target is None:
+            hint = f"ALTER TABLE {relation.sql.as_string()} ADD COLUMN ... {source.type_name}"
+            problems.append(Problem(key, f"{relation} has no column {name!r} to hold that of the job", hint))
+        elif target.generated and not source.generated:
+            problems.append(Problem(key, f"column {name!r} of {relation} is generated and cannot hold that of the job"))
+    return problems
+
+
+def _required(
+    key: str, relation: Relation, sources: Mapping[str, CatalogColumn], targets: Mapping[str, CatalogColumn]
+) -> list[Problem]:
+    """Columns of the dead-letter table that must have a value and that no job has."""
+    return [
+        Problem(key, f"column {name!r} of {relation} is NOT NULL without a default, and a job has no such column")
+        for name, target in targets.items()
+        if name not in sources and target.not_null and not target.has_default
+    ]
+
+
+def _unfitting(
+    connection: Connection, key: str, relation: Relation, pairs: list[tuple[CatalogColumn, CatalogColumn]]
+) -> list[Problem]:
+    """Columns whose type there cannot take the job's."""
+    types = {"sources": [source.base_type for source, _ in pairs], "targets": [target.base_type for _, target in pairs]}
+    assignable = [row[0] for row in connection.execute(sql.statement("catalog/assignment_casts"), types).fetchall()]
+    problems = []
+    for (source, target), fits in zip(pairs, assignable, strict=True):
+        narrower = target.length is not None and (source.length is None or source.length > target.length)
+        if not fits or narrower:
+            what = f"column {target.name!r} of {relation} is {target.type_name} and cannot hold the job's {source.type_name}"
+            problems.append(Problem(key, what, f"make it {source.type_name}"))
+    return problems

@@ -1,0 +1,46 @@
+"""Whether a bound table has all that reaping needs; reading commands go on without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.errors import Problem
+
+if TYPE_CHECKING:
+    from pgq_ops.job_table.table import JobTable
+
+
+def reaping_problems(table: JobTable) -> list[Problem]:
+    """What keeps the table from being reaped, one problem each; empty if nothing does."""
+    key = f"job_tables.{table.name}"
+    problems: list[Problem] = []
+    if not table.has_lease:
+        what = "no column tells when a lease ends"
+        problems.append(
+            Problem(f"{key}.columns", what, "map lease_expires_at, or heartbeat_at or leased_at with lease.timeout")
+        )
+    needed = ("pending", "running") if table.dead_letters is not None else ("pending", "running", "dead")
+    for state in needed:
+        rule = table.states.get(state)
+        if rule is None:
+            hint = "or set reaper.dead_letter_table" if state == "dead" else ""
+            problems.append(Problem(f"{key}.states.{state}", "is needed to reap, and not mapped", hint))
+        elif state != "running" and not rule.writes:
+            what = "can be read but not written, so the table cannot be reaped"
+            hint = 'add set = { column = "expression" }' if rule.where else "columns.state must be a plain column"
+            problems.append(Problem(f"{key}.states.{state}", what, hint))
+    attempts = table.fields.get("attempts")
+    for policy in table.policies:
+        place = key if policy.queue is None else f"{key}.queues.{policy.queue}"
+        if policy.reaper.attempts_counted_at == "reap" and attempts is not None and attempts.name is None:
+            problems.append(
+                Problem(f"{place}.reaper.attempts_counted_at", "columns.attempts cannot be written", 'use "claim"')
+            )
+        if "lease_expires_at" not in table.fields and table.has_lease and policy.lease.timeout is None:
+            problems.append(
+                Problem(f"{place}.lease.timeout", "is needed with heartbeat_at or leased_at", 'such as "5m"')
+            )
+    available = table.fields.get("available_at")
+    if available is not None and available.name is None:
+        problems.append(Problem(f"{key}.columns.available_at", "cannot be written, so no backoff can be given"))
+    return problems
