@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+import socket
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pgq_ops.config.model import Database
 
@@ -99,8 +101,9 @@ SELECT set_config('statement_timeout', %(statement_ms)s::text, false),
 class Session:
     """One connection that is opened when needed and again after a loss.
 
-    Used by one thread at a time, but for `cancel()`. `losses` counts how often an established
-    connection, or an attempt to make one, failed.
+    Used by one thread at a time, but for `cancel()` and `abort()`. `losses` counts how often an established
+    connection, or an attempt to make one, failed. `check` is called with each new connection before anything
+    is set on it, and may refuse it by raising.
     """
 
     database: Database
@@ -108,6 +111,7 @@ class Session:
     limits: Limits
     read_only: bool = False
     direct: bool = False
+    check: Callable[[Connection], None] | None = None
     losses: int = 0
     _connection: Connection | None = field(default=None, repr=False)
 
@@ -118,7 +122,12 @@ class Session:
         if self._connection is None:
             try:
                 self._connection = connect(
-                    self.database, self.purpose, self.limits, read_only=self.read_only, direct=self.direct
+                    self.database,
+                    self.purpose,
+                    self.limits,
+                    read_only=self.read_only,
+                    direct=self.direct,
+                    check=self.check,
                 )
             except DatabaseUnreachable:
                 self.losses += 1
@@ -143,21 +152,40 @@ class Session:
         if connection is not None and not connection.closed:
             connection.cancel_safe(timeout=2)
 
+    def abort(self) -> None:
+        """Cut the connection, from another thread: whoever waits for its answer gets an error at once."""
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as end:
+                end.shutdown(socket.SHUT_RDWR)
 
-def connect(
-    database: Database, purpose: Purpose, limits: Limits, *, read_only: bool = False, direct: bool = False
+
+def connect(  # noqa: PLR0913 (what a session is, each by its name)
+    database: Database,
+    purpose: Purpose,
+    limits: Limits,
+    *,
+    read_only: bool = False,
+    direct: bool = False,
+    check: Callable[[Connection], None] | None = None,
 ) -> Connection:
     """Open and set up a session in autocommit mode.
 
-    `direct` uses `direct_dsn` where there is one. Raises ConfigError for a DSN that cannot be read,
+    `direct` uses `direct_dsn` where there is one; `check` sees the connection before anything is set on it. Raises ConfigError for a DSN that cannot be read,
     DatabaseUnreachable when no session can be had.
     """
     parameters = _parameters(database, direct=direct) | {"application_name": f"pgq-ops/{purpose}"}
     with driver_errors("connect to the database", secrets=_secrets(parameters)):
         connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True, prepare_threshold=None)
-        settings = _SESSION_SETTINGS | {"default_transaction_read_only": "on" if read_only else "off"}
-        connection.execute(_SET_ALL, {"names": list(settings), "values": list(settings.values())})
-        bound(connection, limits)
+        try:
+            if check is not None:
+                check(connection)
+            settings = _SESSION_SETTINGS | {"default_transaction_read_only": "on" if read_only else "off"}
+            connection.execute(_SET_ALL, {"names": list(settings), "values": list(settings.values())})
+            bound(connection, limits)
+        except BaseException:
+            connection.close()
+            raise
     if connection.info.server_version < MINIMUM_VERSION:
         version = connection.info.server_version // 10000
         connection.close()
