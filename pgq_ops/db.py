@@ -171,8 +171,8 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
 ) -> Connection:
     """Open and set up a session in autocommit mode.
 
-    `direct` uses `direct_dsn` where there is one; `check` sees the connection before anything is set on it. Raises ConfigError for a DSN that cannot be read,
-    DatabaseUnreachable when no session can be had.
+    `direct` uses `direct_dsn` where there is one; `check` sees the connection before anything is set on it.
+    Raises ConfigError for a DSN that cannot be read, DatabaseUnreachable when no session can be had.
     """
     parameters = _parameters(database, direct=direct) | {"application_name": f"pgq-ops/{purpose}"}
     with driver_errors("connect to the database", secrets=_secrets(parameters)):
