@@ -1,5 +1,7 @@
 """Which column of the user's table plays which part."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -18,6 +20,7 @@ class Column(Section):
     """
 
     shorthand: ClassVar[frozenset[type]] = frozenset({str})
+    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({"column": "name"})
 
     name: str | None = None
     sql: str | None = None
@@ -28,8 +31,8 @@ class Column(Section):
     def _read(cls, value: object) -> object:
         if isinstance(value, str):
             return {"name": value}
-        if isinstance(value, dict) and "column" in value and "name" not in value:
-            return {"name" if key == "column" else key: part for key, part in value.items()}
+        if isinstance(value, dict) and "name" not in value:
+            return {cls.renamed.get(key, key): part for key, part in value.items()}
         if not isinstance(value, dict | Column):
             raise refusal('must be the name of a column in quotes, or { sql = "expression" }')
         return value

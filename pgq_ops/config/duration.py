@@ -1,13 +1,13 @@
 """The type of every duration in the configuration: text such as "5m" in the file, a timedelta in Python."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated
 
-from annotated_types import Ge, Gt
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from pgq_ops.config.section import refusal
-from pgq_ops.units import parse_duration
+from pgq_ops.units import format_duration, parse_duration
 
 _EXPECTED = 'write a number and a unit (ms, s, m, h, d, w) in quotes, such as "30s" or "1h30m"'
 _LONGEST_ECHO = 20  # longer text is no duration, and could be anything, so it is not repeated
@@ -28,8 +28,23 @@ def _read(value: object) -> timedelta:
         raise refusal(str(error)) from None
 
 
-Duration = Annotated[timedelta, BeforeValidator(_read), Ge(timedelta(0))]
-PositiveDuration = Annotated[timedelta, BeforeValidator(_read), Gt(timedelta(0))]
+def _at_least(minimum: timedelta) -> Callable[[timedelta], timedelta]:
+    def check(value: timedelta) -> timedelta:
+        if value < minimum:
+            raise refusal(f'must be at least "{format_duration(minimum)}"')
+        return value
 
-# More often than this a task would do nothing but look, and one look of a busy table takes about as long.
-Interval = Annotated[timedelta, BeforeValidator(_read), Ge(timedelta(milliseconds=100))]
+    return check
+
+
+def _positive(value: timedelta) -> timedelta:
+    if value <= timedelta(0):
+        raise refusal("must be more than zero")
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(_read), AfterValidator(_at_least(timedelta(0)))]
+PositiveDuration = Annotated[timedelta, BeforeValidator(_read), AfterValidator(_positive)]
+
+# More often than this a task would do nothing but look, and one look at a busy table takes about as long.
+Interval = Annotated[timedelta, BeforeValidator(_read), AfterValidator(_at_least(timedelta(milliseconds=100)))]

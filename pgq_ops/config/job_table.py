@@ -47,6 +47,8 @@ class Claim(Section):
 class JobTableConfig(Section):
     """One job table. `table` is what the user wrote: name, schema.name or SQL-quoted."""
 
+    computed: ClassVar[frozenset[str]] = frozenset({"requested_tasks"})
+
     table: Annotated[str, Field(min_length=1)]
     preset: str | None = None
     columns: Columns = Columns()

@@ -47,12 +47,13 @@ class Retention(Section):
     take_over: bool = False
 
 
+_MAX_BUDGET = 10**12  # no table has as many rows
+
+
 def _read_budget(value: object) -> object:
-    if value == "auto":
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_BUDGET):
         return value
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise refusal('must be "auto" or a whole number of rows, at least 1')
-    return value
+    raise refusal(f'must be "auto" or a whole number of rows from 1 to {_MAX_BUDGET}')
 
 
 class Autovacuum(Section):

@@ -10,6 +10,7 @@ from pgq_ops.config.duration import Duration, Interval, PositiveDuration
 from pgq_ops.config.section import Section
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]  # what PostgreSQL's integer holds
 
 
 class Lease(Section):
@@ -34,7 +35,7 @@ class MassExpiry(Section):
     """When so many leases expire at once that the agent goes slowly: more than both of these are expired."""
 
     fraction: Fraction = 0.5
-    minimum: Annotated[int, Field(ge=1)] = 100
+    minimum: Count = 100
 
 
 class Reaper(Section):
@@ -42,7 +43,7 @@ class Reaper(Section):
 
     enabled: bool = True
     every: Interval = timedelta(seconds=10)
-    max_attempts: Annotated[int, Field(ge=1)] = 5
+    max_attempts: Count = 5
     attempts_counted_at: Literal["claim", "reap"] = "claim"
     backoff: Backoff = Backoff()
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500

@@ -1,5 +1,7 @@
 """What every section of the configuration has in common."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +16,18 @@ class Section(BaseModel):
     shorthand: ClassVar[frozenset[type]] = frozenset()
     """TOML types that may stand for the whole section, as "id" does for a column. Such a section is one
     value: a later source replaces it whole, where other sections are merged key by key."""
+
+    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Keys of the file whose field has another name."""
+
+    computed: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the loader works out; no keys of the file."""
+
+    @classmethod
+    def toml_keys(cls) -> dict[str, str]:
+        """Return the keys that the file may hold, each with the name of its field."""
+        fields = {name: name for name in cls.model_fields if name not in {*cls.renamed.values(), *cls.computed}}
+        return {**cls.renamed, **fields}
 
     def overlaid(self, over: Self) -> Self:
         """Return this section with the keys that `over` was given on top."""
