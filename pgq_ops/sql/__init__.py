@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 
 @cache
-def text(name: str) -> str:
-    """The statement in `<name>.sql` (folders are written with `/`), without its head."""
-    source = files(__name__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+def text(name: str, package: str = __name__) -> str:
+    """The statement in `<name>.sql` of the package (folders are written with `/`), without its head."""
+    source = files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
     lines = source.splitlines()
     while lines and (not lines[0].strip() or lines[0].startswith("--")):
         lines.pop(0)
     return "\n".join(lines).strip().removesuffix(";")
 
 
-def statement(name: str, fragments: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
+def statement(
+    name: str, fragments: Mapping[str, sql.Composable] | None = None, *, package: str = __name__
+) -> sql.Composed:
     """The statement in `<name>.sql` with its places filled; raises KeyError for a place without a fragment."""
-    return sql.SQL(text(name)).format(**(fragments or {}))
+    return sql.SQL(text(name, package)).format(**(fragments or {}))
