@@ -1,0 +1,2 @@
+-- Forget tasks that have not run for %(keep_seconds)s seconds: their job table or their section is gone.
+DELETE FROM pgq_ops.task WHERE last_run_at < now() - make_interval(secs => %(keep_seconds)s)
