@@ -1,0 +1,39 @@
+"""What the checks judge: the rows of one collection, bundled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.stats.leases import Leases
+    from pgq_ops.stats.queue_depths import Depths
+
+
+@dataclass(frozen=True, slots=True)
+class ReapNews:
+    """What the last reaping pass met that a person should know. All 0 where there was no such pass."""
+
+    mass_expired: int = 0
+    """Leases found expired at once; more than 0 only while the mass-expiry guard slows the reaper down."""
+    conflicts: int = 0
+    """Rows that the user's own constraint or trigger refused to have changed."""
+    swallowed: int = 0
+    """Rows whose change a trigger discarded without an error (they are among `conflicts` too)."""
+    example: str = ""
+    """The database's reason for one of the conflicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One collection of one job table; None for what could not be read."""
+
+    table: JobTable
+    depths: Depths | None = None
+    leases: Leases | None = None
+    support: IndexSupport | None = None
+    reaping: bool | None = None
+    """Whether an agent takes expired leases back; None where that is not known."""
+    news: ReapNews = ReapNews()

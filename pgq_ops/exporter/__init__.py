@@ -1,0 +1,1 @@
+"""What is served to Prometheus: collected in the background, kept in memory, answered from there."""
