@@ -1,0 +1,1 @@
+"""Which of several agents acts on a job table: the one whose session holds the table's advisory lock."""

@@ -1,0 +1,2 @@
+-- The server process that answers.
+SELECT pg_backend_pid()
