@@ -111,9 +111,7 @@ class FieldMapper:
             if unit is None and len(seen) == 1:
                 unit = next(iter(seen))
             if unit is None:
-                what = (
-                    f"whether {wanted[field].name!r} counts seconds or milliseconds cannot be told from an empty table"
-                )
+                what = f"no row tells whether {wanted[field].name!r} counts seconds or milliseconds"
                 hint = f'write {field} = {{ column = "{wanted[field].name}", unit = "ms" }}, or "s" or "us"'
                 self.problems.append(Problem(f"{self.key}.columns.{field}", what, hint))
             else:

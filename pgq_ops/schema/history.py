@@ -52,6 +52,12 @@ def record_run(connection: Connection, table: JobTable, run: TaskRun) -> None:
     )
 
 
+def reap_log_writable(connection: Connection) -> bool:
+    """Whether what is reaped can be written to the reap log. Raises psycopg.Error as `record_run` does."""
+    row = connection.execute(sql.statement("log/reap_log_writable"), {}).fetchone()
+    return row is not None and bool(row[0])
+
+
 def prune(connection: Connection) -> int:
     """Forget what is older than 30 days, at most one batch of the reap log; returns the rows deleted.
 

@@ -1,5 +1,6 @@
 -- The attached leaf tables of a partitioned table (%(oid)s), or the table itself; none that is being detached.
--- `updatable`: this role may write all of %(columns)s (a text array) there itself, not only through the parent.
+-- `updatable`: this role may write all of %(columns)s (a text array) there itself, not only through the parent,
+-- and delete there where %(deleting)s is true.
 -- Reads pg_inherits: pg_partition_tree() would wait for each leaf's lock.
 WITH RECURSIVE tree AS (
     SELECT %(oid)s::oid AS oid
@@ -9,6 +10,7 @@ WITH RECURSIVE tree AS (
 SELECT c.oid::bigint AS oid, n.nspname::text AS schema, c.relname::text AS name,
        greatest(c.reltuples, 0)::float8 AS tuples, c.relpages::bigint AS pages,
        has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
+           AND (NOT %(deleting)s::boolean OR has_table_privilege(c.oid, 'DELETE'))
            AND NOT EXISTS (SELECT FROM unnest(%(columns)s::text[]) AS w(name)
                            JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = w.name
                            WHERE NOT has_column_privilege(c.oid, a.attnum, 'UPDATE')) AS updatable

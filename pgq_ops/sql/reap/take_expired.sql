@@ -1,0 +1,18 @@
+-- Locks up to %(limit)s reapable rows of one policy, in the page's order, passing over locked ones.
+-- %(skip)s: addresses (text array) of rows that were refused lately and are left alone for now.
+-- After the lock PostgreSQL checks the condition again on the newest version: a heartbeat that won is let alone.
+SELECT {key_columns},
+       {key_text} AS pgq_ops_key,
+       {queue} AS pgq_ops_queue,
+       {shown_id} AS pgq_ops_id,
+       {owner} AS pgq_ops_owner,
+       {attempts_now} AS pgq_ops_attempt,
+       {reaches_cap} AS pgq_ops_bury,
+       {delay_seconds} AS pgq_ops_delay_seconds,
+       ARRAY[{position}]::text[] AS pgq_ops_position
+FROM {table} AS j
+WHERE {is_reapable} AND {in_policy} AND {page}
+  AND (cardinality(%(skip)s::text[]) = 0 OR {key_text} <> ALL (%(skip)s::text[]))
+ORDER BY {order}
+LIMIT %(limit)s
+{lock} OF j SKIP LOCKED

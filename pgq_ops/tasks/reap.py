@@ -1,0 +1,157 @@
+"""Takes back expired leases: requeues the job with backoff, or buries it once its attempts reach the cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.binding.access import require_reapable
+from pgq_ops.binding.reaping import reaping_problems
+from pgq_ops.errors import ConfigError, NotInstalled
+from pgq_ops.job_table.changes import ReapChanges
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.table import Relation
+from pgq_ops.schema import history
+from pgq_ops.stats import index_support, leases, partition_ceiling
+from pgq_ops.tasks.reap_memory import ReapMemory, Standing
+from pgq_ops.tasks.reap_pass import Pass
+from pgq_ops.tasks.reap_result import ReapResult
+from pgq_ops.tasks.reap_tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.tasks.task import Guard
+
+
+def _always(_: QueuePolicy) -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class Reap:
+    """The reaper.
+
+    The agent's own (`remembers`) goes slowly while leases expire in a mass, leaves refused rows alone for a
+    while, keeps each queue's own `every`, and takes nothing from a queue that is not `settled`. A person's
+    does all there is to do at once and counts what is left.
+    """
+
+    include_stale: bool = False
+    remembers: bool = False
+    settled: Callable[[QueuePolicy], bool] = _always
+    _memories: dict[str, ReapMemory] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The config section that asks for it."""
+        return "reaper"
+
+    def plan(self, connection: Connection, table: JobTable) -> ReapResult:
+        """How many jobs a pass would requeue and bury now; reads only. Raises as `run` does."""
+        self._require(connection, table)
+        requeued = buried = 0
+        for policy in self._policies(table):
+            fragments = {
+                "table": table.relation.sql,
+                "reaches_cap": ReapChanges(table, policy).reaches_cap(),
+                "is_reapable": LeaseTerms(table, (policy,)).is_reapable(include_stale=self.include_stale),
+                "in_policy": table.in_policy(policy),
+            }
+            row = connection.execute(sql.statement("reap/plan", fragments), {}).fetchone()
+            requeued += int(row[0]) if row else 0
+            buried += int(row[1]) if row else 0
+        stale, remaining = self._left(connection, table)
+        return ReapResult(requeued=requeued, dead_lettered=buried, stale=stale, remaining=remaining, dry_run=True)
+
+    def run(self, connection: Connection, table: JobTable, guard: Guard) -> ReapResult:
+        """One pass over all of the table's queues.
+
+        Raises ConfigError for a table that lacks what reaping needs, NotInstalled where attempts would have to
+        be counted in a schema that is not there, NotPermitted with the GRANT, and the driver's errors.
+        """
+        memory = self._memories.setdefault(table.name, ReapMemory()) if self.remembers else None
+        policies = [policy for policy in self._policies(table) if self.settled(policy)]
+        policies = [policy for policy in policies if memory is None or memory.is_due(policy)]
+        tally = Tally(connection.info.dbname, table.name, memory)
+        if policies:
+            standing = self._standing(connection, table, memory)
+            relations = _relations(connection, table)
+            ceiling = partition_ceiling.read(connection, table)
+            for policy in policies:
+                Pass(
+                    connection=connection,
+                    table=table,
+                    policy=policy,
+                    relations=relations,
+                    support=standing.support,
+                    guard=guard,
+                    tally=tally,
+                    memory=memory,
+                    include_stale=self.include_stale,
+                    logged=standing.logged,
+                    ceiling=ceiling,
+                ).run()
+        result = tally.result()
+        if self.remembers:
+            return result
+        stale, remaining = self._left(connection, table)
+        return replace(result, stale=stale, remaining=remaining)
+
+    def _policies(self, table: JobTable) -> list[QueuePolicy]:
+        return [policy for policy in table.policies if policy.reaper.enabled]
+
+    def _standing(self, connection: Connection, table: JobTable, memory: ReapMemory | None) -> Standing:
+        known = memory.known_standing() if memory is not None else None
+        if known is None:
+            logged = self._require(connection, table)
+            known = Standing(logged, index_support.read(connection, table))
+            if memory is not None:
+                memory.found(known)
+        return known
+
+    def _require(self, connection: Connection, table: JobTable) -> bool:
+        """Check what reaping needs; returns whether the reap log can be written."""
+        if problems := reaping_problems(table):
+            raise ConfigError(tuple(problems))
+        require_reapable(connection, table, _written_columns(table))
+        logged = history.reap_log_writable(connection)
+        if not logged and "attempts" not in table.fields:
+            raise NotInstalled(
+                f"{table.name}: the table keeps no attempts, so they are counted in pgq_ops.reap_log, which is not"
+                " there or not writable: run `pgq-ops install` and `pgq-ops grants`, or map columns.attempts"
+            )
+        return logged
+
+    def _left(self, connection: Connection, table: JobTable) -> tuple[int, int]:
+        """How many leases are stale, and how many expired, now."""
+        queues = leases.read(connection, table).queues
+        return sum(queue.stale for queue in queues), sum(queue.expired for queue in queues)
+
+
+def _written_columns(table: JobTable) -> tuple[str, ...]:
+    columns = [column for policy in table.policies for column in ReapChanges(table, policy).written_columns()]
+    return tuple(dict.fromkeys(columns))
+
+
+def _relations(connection: Connection, table: JobTable) -> list[Relation]:
+    """The leaves, so that one that is locked does not stop the others; the table itself where only it can be written.
+
+    A leaf needs its own GRANT and does not know the parent's row-level security; and rows move between
+    partitions only through the parent.
+    """
+    if not table.partitioned or table.moves_rows or table.all_visible_policies:
+        return [table.relation]
+    parameters = {
+        "oid": table.relation.oid,
+        "columns": list(_written_columns(table)),
+        "deleting": table.dead_letters is not None,
+    }
+    rows = connection.execute(sql.statement("catalog/leaves"), parameters).fetchall()
+    if not all(row[-1] for row in rows):
+        return [table.relation]
+    return [Relation(oid, schema_name, name) for oid, schema_name, name, *_ in rows]

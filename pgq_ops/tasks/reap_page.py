@@ -1,0 +1,105 @@
+"""Paging: the order in which a relation is gone through, and where the next page begins.
+
+By key where an index finds the running rows (re-selecting from the start costs twice as much while a
+snapshot is held, performance.md); by lease where only an index on the lease column helps; without either
+by stretches of the heap, so that each statement reads a bounded part of a large table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from psycopg import sql as composing
+
+from pgq_ops.job_table.quoting import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pgq_ops.job_table.table import JobTable
+
+# 64 MB of heap: tens of milliseconds to read when cached, and never the whole of a large table at once.
+STRETCH_BLOCKS = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A condition on the rows to come, with its parameters."""
+
+    condition: composing.Composable = composing.SQL("true")
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PageOrder:
+    """The columns to go by and their types; `stretch` limits it to heap blocks [from, to)."""
+
+    columns: tuple[composing.Composable, ...]
+    types: tuple[str, ...]
+    stretch: tuple[int, int] | None = None
+
+    @classmethod
+    def by_key(cls, table: JobTable) -> PageOrder:
+        """By the row's address."""
+        return cls(tuple(table.key_columns()), tuple(table.key_types()))
+
+    @classmethod
+    def by_lease(cls, table: JobTable) -> PageOrder:
+        """By the one lease column, then the address: oldest first. Rows without a lease are left out."""
+        lease = next(
+            table.fields[name] for name in ("lease_expires_at", "heartbeat_at", "leased_at") if name in table.fields
+        )
+        return cls((lease.value, *table.key_columns()), (lease.base_type, *table.key_types()))
+
+    @classmethod
+    def by_stretch(cls, first_block: int) -> PageOrder:
+        """By place in the heap, within one stretch."""
+        return cls((composing.SQL("j.ctid"),), ("tid",), (first_block, first_block + STRETCH_BLOCKS))
+
+    def terms(self) -> composing.Composable:
+        """The ORDER BY list over `j`."""
+        return composing.SQL(", ").join(self.columns)
+
+    def texts(self) -> composing.Composable:
+        """The position of a row, each part as text."""
+        return composing.SQL(", ").join(composing.SQL("{}::text").format(part) for part in self.columns)
+
+    def taken_terms(self) -> composing.Composable:
+        """The ORDER BY list over `taken`'s positions, back in their own types."""
+        return composing.SQL(", ").join(
+            composing.SQL("taken.pgq_ops_position[{}]::{}").format(composing.SQL(str(number)), type_name(kind))  # type: ignore[arg-type]  # a number
+            for number, kind in enumerate(self.types, 1)
+        )
+
+    def first(self) -> Page:
+        """The page to begin with."""
+        return self._page(None, "")
+
+    def after(self, position: Sequence[str]) -> Page:
+        """The rows behind a position."""
+        return self._page(position, ">")
+
+    def only(self, position: Sequence[str]) -> Page:
+        """The one row at a position."""
+        return self._page(position, "=")
+
+    def _page(self, position: Sequence[str] | None, comparison: str) -> Page:
+        conditions: list[composing.Composable] = []
+        parameters: dict[str, Any] = {}
+        if self.stretch is not None:
+            conditions.append(composing.SQL("j.ctid >= %(block_from)s::tid AND j.ctid < %(block_to)s::tid"))
+            parameters |= {"block_from": f"({self.stretch[0]},0)", "block_to": f"({self.stretch[1]},0)"}
+        if position is not None:
+            names = [f"position_{number}" for number in range(1, len(self.columns) + 1)]
+            values = composing.SQL(", ").join(
+                composing.SQL("{}::{}").format(composing.Placeholder(name), type_name(kind))
+                for name, kind in zip(names, self.types, strict=True)
+            )
+            operator = composing.SQL(comparison)  # type: ignore[arg-type]  # one of the two above
+            conditions.append(
+                composing.SQL("({}) {} ({})").format(composing.SQL(", ").join(self.columns), operator, values)
+            )
+            parameters |= dict(zip(names, position, strict=True))
+        condition = composing.SQL(" AND ").join(conditions) if conditions else composing.SQL("true")
+        return Page(condition, parameters)

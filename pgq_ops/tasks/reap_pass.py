@@ -1,0 +1,157 @@
+"""One pass of the reaper under one policy: relation by relation, held back while leases expire in a mass."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from pgq_ops import sql
+from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
+from pgq_ops.tasks.reap_statement import ReapStatement
+from pgq_ops.tasks.reap_sweep import RelationBusy, Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from psycopg import sql as composing
+
+    from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.tasks.reap_memory import ReapMemory
+    from pgq_ops.tasks.reap_tally import Tally
+    from pgq_ops.tasks.task import Guard
+
+# A share of this many running rows is as good as one of all.
+SHARE_SAMPLE = 10_000
+
+
+@dataclass(slots=True)
+class Pass:
+    """A pass over `relations` (the table, or its leaves). Without `memory` nothing holds it back."""
+
+    connection: Connection
+    table: JobTable
+    policy: QueuePolicy
+    relations: list[Relation]
+    support: IndexSupport
+    guard: Guard
+    tally: Tally
+    memory: ReapMemory | None
+    include_stale: bool = False
+    logged: bool = False
+    ceiling: composing.Composable | None = None
+    taken: int = 0
+
+    def run(self) -> None:
+        """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
+        failure: psycopg.Error | None = None
+        for relation in self.relations:
+            if not self.guard() or self.tally.mass_expired:
+                break
+            try:
+                self._relation(relation)
+            except RelationBusy:
+                self.tally.busy.append(str(relation))
+            except psycopg.Error as error:
+                if is_connection_loss(error):
+                    raise
+                failure = failure or error
+        if self.memory is not None:
+            self.memory.mass_expiry(self.policy.queue, going_on=self.tally.mass_expired > 0)
+        if failure is not None:
+            raise failure
+
+    def _relation(self, relation: Relation) -> None:
+        begun = time.monotonic()
+        for order in self._orders(relation):
+            if not self._sweep(relation, order):
+                return
+        if self.memory is not None and self._without_index():
+            self.memory.scanned(relation.oid, time.monotonic() - begun)
+
+    def _without_index(self) -> bool:
+        return self.support.running is None and self.support.lease is None
+
+    def _orders(self, relation: Relation) -> Iterator[PageOrder]:
+        """One order where an index helps; else a stretch of the heap after the other, going on where the last pass stopped."""
+        if not self._without_index():
+            by_lease = self.support.lease is not None and self.policy.lease.missing_after is None
+            yield PageOrder.by_lease(self.table) if by_lease else PageOrder.by_key(self.table)
+            return
+        if self.memory is not None and not self.memory.may_scan(relation.oid):
+            return
+        row = self.connection.execute(sql.statement("reap/blocks"), {"oid": relation.oid}).fetchone()
+        place = (relation.oid, self.policy.queue)
+        begin = self.memory.next_block.pop(place, 0) if self.memory is not None else 0
+        for block in range(begin, int(row[0]) if row else 0, STRETCH_BLOCKS):
+            if self.memory is not None:
+                self.memory.next_block[place] = block
+            yield PageOrder.by_stretch(block)
+        if self.memory is not None:
+            self.memory.next_block.pop(place, None)
+
+    def _sweep(self, relation: Relation, order: PageOrder) -> bool:
+        """Sweep one page order; False where the pass must stop here."""
+        limit = None
+        if self.memory is not None and not self.tally.mass_expired:
+            limit = self.memory.first_limit(self.policy.queue, self.policy.reaper.mass_expiry) - self.taken
+        if limit is None or limit > 0:
+            finished, limited = self._run_sweep(relation, order, limit)
+            if finished or not limited:
+                return finished
+        self.tally.mass_expired = self._mass_expired()
+        if self.tally.mass_expired:
+            return False
+        return self._run_sweep(relation, order, None)[0]
+
+    def _run_sweep(self, relation: Relation, order: PageOrder, limit: int | None) -> tuple[bool, bool]:
+        """Whether the end was reached, and whether it was the limit that stopped it."""
+        sweep = Sweep(
+            connection=self.connection,
+            statement=ReapStatement(
+                self.table, relation, self.policy, order, self.include_stale, self.ceiling, self.logged
+            ),
+            guard=self.guard,
+            batch_size=self.policy.reaper.batch_size,
+            done=self.tally.done,
+            refused=lambda row: self.tally.refused(relation.oid, row),
+            skip=self.memory.skipped(relation.oid) if self.memory is not None else (),
+            limit=limit,
+        )
+        finished = sweep.run()
+        self.taken += sweep.taken
+        self.tally.counts["locked"] += sweep.locked
+        return finished, limit is not None and sweep.taken >= limit
+
+    def _mass_expired(self) -> int:
+        """How many leases are expired, if more than both the fraction of the running jobs and the minimum; else 0.
+
+        A leaf that cannot be read now is left out. Rows of this pass count as expired and running; past the
+        sample it is the least number.
+        """
+        expired = running = self.taken
+        terms = LeaseTerms(self.table, (self.policy,))
+        fragments = {
+            "is_reapable": terms.is_reapable(include_stale=self.include_stale),
+            "is_running": self.table.is_state("running"),
+            "in_policy": self.table.in_policy(self.policy),
+        }
+        for relation in self.relations:
+            query = sql.statement("reap/expired_share", fragments | {"table": relation.sql})
+            try:
+                row = self.connection.execute(query, {"cap": SHARE_SAMPLE}).fetchone()
+            except psycopg.Error as error:
+                if not is_busy(error):
+                    raise
+                continue
+            expired += int(row[0]) if row else 0
+            running += int(row[1]) if row else 0
+        guard = self.policy.reaper.mass_expiry
+        return expired if expired > max(guard.minimum, guard.fraction * running) else 0

@@ -1,0 +1,148 @@
+"""One batch of the reaper as one statement in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from psycopg import sql as composing
+
+from pgq_ops import sql
+from pgq_ops.errors import ActionFailed
+from pgq_ops.job_table.changes import ReapChanges
+from pgq_ops.job_table.columns import column
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.quoting import identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.tasks.reap_page import Page, PageOrder
+
+# The log's column is an integer; a job's own counter may be wider.
+MOST_ATTEMPTS_LOGGED = 2**31 - 1
+
+
+class Taken(NamedTuple):
+    """A row that a batch locked. `position` is where the next page goes on, `written` whether the change stayed."""
+
+    key: str
+    queue: str | None
+    id: str
+    owner: str | None
+    attempt: int
+    buried: bool
+    position: list[str]
+    written: bool
+
+
+class Place(NamedTuple):
+    """Where a row is: its address, its queue, and its position in the page's order."""
+
+    key: str
+    queue: str | None
+    position: list[str]
+
+
+class CopySwallowed(ActionFailed):
+    """The dead-letter table took fewer rows than were removed from the job table; the batch was rolled back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReapStatement:
+    """The reaper's statement for one relation and one policy.
+
+    `relation` is the job table or one of its leaves; `logged` whether `pgq_ops.reap_log` is written too.
+    """
+
+    table: JobTable
+    relation: Relation
+    policy: QueuePolicy
+    order: PageOrder
+    include_stale: bool
+    ceiling: composing.Composable | None = None
+    logged: bool = False
+
+    def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> list[Taken]:
+        """Reap up to `limit` rows of the page and commit; raises the driver's errors and CopySwallowed.
+
+        Deferred constraints are made immediate, so that they fail here and not at COMMIT.
+        """
+        with connection.transaction():
+            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            parameters = page.parameters | {"limit": limit, "skip": list(skip)}
+            rows = connection.execute(self._batch(page), parameters).fetchall()
+            if rows and rows[0][-1] != 0:
+                raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
+            taken = [Taken(*row[:-1]) for row in rows]
+            if self.logged:
+                self._log(connection, [row for row in taken if row.written])
+        return taken
+
+    def peek(self, connection: Connection, page: Page, skip: Sequence[str] = ()) -> Place | None:
+        """Lock the first takeable row of the page, inside the caller's transaction; None where there is none."""
+        query = composing.SQL(
+            "SELECT taken.pgq_ops_key, taken.pgq_ops_queue, taken.pgq_ops_position FROM ({}) AS taken"
+        )
+        parameters = page.parameters | {"limit": 1, "skip": list(skip)}
+        row = connection.execute(query.format(self._take(page)), parameters).fetchone()
+        return None if row is None else Place(*row)
+
+    def _fragments(self) -> dict[str, composing.Composable]:
+        changes = ReapChanges(self.table, self.policy, self.ceiling)
+        owner = self.table.fields.get("owner")
+        moving = self.table.dead_letters is not None
+        return {
+            "table": self.relation.sql,
+            "key_columns": composing.SQL(", ").join(
+                composing.SQL("{} AS {}").format(part, identifier(f"pgq_ops_key_{number}"))
+                for number, part in enumerate(self.table.key_columns(), 1)
+            ),
+            "key_text": self.table.key_text(),
+            "queue": self.table.queue(),
+            "shown_id": self.table.shown_id(),
+            "owner": composing.SQL("{}::text").format(owner.value) if owner else composing.SQL("NULL::text"),
+            "attempts_now": changes.attempts_now(),
+            "reaches_cap": changes.reaches_cap(),
+            "delay_seconds": changes.delay_seconds(),
+            "is_reapable": LeaseTerms(self.table, (self.policy,)).is_reapable(include_stale=self.include_stale),
+            "in_policy": self.table.in_policy(self.policy),
+            "same_row": self.table.same_row("taken"),
+            "assignments": changes.assignments(),
+            "position": self.order.texts(),
+            "order": self.order.terms(),
+            "taken_order": self.order.taken_terms(),
+            "lock": composing.SQL("FOR UPDATE" if moving or self.table.moves_rows else "FOR NO KEY UPDATE"),
+        }
+
+    def _take(self, page: Page) -> composing.Composed:
+        return sql.statement("reap/take_expired", self._fragments() | {"page": page.condition})
+
+    def _batch(self, page: Page) -> composing.Composed:
+        fragments = self._fragments() | {"take_expired": self._take(page)}
+        letters = self.table.dead_letters
+        if letters is None:
+            return sql.statement("reap/reap_batch", fragments)
+        written = ReapChanges(self.table, self.policy).bury_writes()
+        values = [written.get(name, column(name)) for name in letters.columns]
+        moving = {
+            "dead_letter_table": letters.relation.sql,
+            "copied_columns": composing.SQL(", ").join(identifier(name) for name in letters.columns),
+            "copied_values": composing.SQL(", ").join(values),
+        }
+        return sql.statement("reap/reap_batch_moving", fragments | moving)
+
+    def _log(self, connection: Connection, rows: list[Taken]) -> None:
+        parameters: dict[str, Any] = {
+            "table_oid": self.table.relation.oid,
+            "job_table": self.table.name,
+            "jobs": [row.key for row in rows],
+            "outcomes": ["dead_lettered" if row.buried else "requeued" for row in rows],
+            "queues": [row.queue for row in rows],
+            "owners": [row.owner for row in rows],
+            "attempts": [min(row.attempt, MOST_ATTEMPTS_LOGGED) for row in rows],
+        }
+        connection.execute(sql.statement("reap/record_batch"), parameters)

@@ -1,0 +1,83 @@
+"""Counts what a pass does, as it is committed: for its result, the metrics and the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgq_ops import logs, metrics
+from pgq_ops.job_table.queue_labels import queue_label
+from pgq_ops.tasks.reap_result import ReapResult
+
+if TYPE_CHECKING:
+    from pgq_ops.tasks.reap_memory import ReapMemory
+    from pgq_ops.tasks.reap_statement import Taken
+    from pgq_ops.tasks.reap_sweep import Refused
+
+REAPED = metrics.counter(
+    "reaped_total",
+    "Expired leases taken back, by what became of the job; conflict: the table's own constraint or trigger refused.",
+    ("database", "job_table", "queue", "outcome"),
+)
+# Enough to find them again; a mass of jobs is not listed in a log line.
+MOST_IDS_LOGGED = 10
+
+log = logs.get("reaper")
+
+
+@dataclass(slots=True)
+class Tally:
+    """The running count of one pass over one job table in one database."""
+
+    database: str
+    job_table: str
+    memory: ReapMemory | None
+    counts: Counter[str] = field(default_factory=Counter)
+    ids: list[str] = field(default_factory=list)
+    busy: list[str] = field(default_factory=list)
+    mass_expired: int = 0
+    example: str = ""
+
+    def done(self, rows: list[Taken]) -> None:
+        """Count a committed batch."""
+        for (queue, buried), number in Counter((row.queue, row.buried) for row in rows).items():
+            outcome = "dead_lettered" if buried else "requeued"
+            self.counts[outcome] += number
+            self._count(queue, outcome, number)
+        self.ids += [row.id for row in rows[: max(0, MOST_IDS_LOGGED - len(self.ids))]]
+
+    def refused(self, relation_oid: int, row: Refused) -> None:
+        """Count a refused row; it is told of once a day, or each time where nothing is remembered."""
+        self.counts["conflicts"] += 1
+        self.counts["swallowed"] += row.swallowed
+        self.example = self.example or row.reason
+        self._count(row.queue, "conflict", 1)
+        if self.memory is None or self.memory.refused(relation_oid, row.key):
+            log.warning("reaper.conflict", job_table=self.job_table, job=row.key, reason=row.reason)
+
+    def _count(self, queue: str | None, outcome: str, number: int) -> None:
+        label = queue_label(self.database, self.job_table, queue)
+        REAPED.labels(self.database, self.job_table, label, outcome).inc(number)
+
+    def result(self) -> ReapResult:
+        """The pass so far; says so in the log if anything was done."""
+        result = ReapResult(
+            requeued=self.counts["requeued"],
+            dead_lettered=self.counts["dead_lettered"],
+            conflicts=self.counts["conflicts"],
+            swallowed=self.counts["swallowed"],
+            locked=self.counts["locked"],
+            busy=tuple(self.busy),
+            mass_expired=self.mass_expired,
+            example=self.example,
+        )
+        if result.requeued or result.dead_lettered:
+            log.info(
+                "reaper.reaped",
+                job_table=self.job_table,
+                requeued=result.requeued,
+                dead_lettered=result.dead_lettered,
+                jobs=",".join(self.ids) + (",..." if result.requeued + result.dead_lettered > len(self.ids) else ""),
+            )
+        return result
