@@ -23,7 +23,7 @@ class Roles:
     def __call__(self, name: str = "role", options: str = "LOGIN", *, member_of: tuple[str, ...] = ()) -> str:
         """Create a role with SQL `options`, as a member of others such as `pg_monitor`; returns its name."""
         role = unique(name)
-        create = sql.SQL(f"CREATE ROLE {{}} {options} PASSWORD {{}}")  # type: ignore[arg-type]  # the test's own words
+        create = sql.SQL(f"CREATE ROLE {{}} {options} PASSWORD {{}}")
         with psycopg.connect(self._server.dsn, autocommit=True) as admin:
             admin.execute(create.format(sql.Identifier(role), sql.Literal(ROLE_PASSWORD)))
             self._made.append(role)
