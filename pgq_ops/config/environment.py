@@ -55,7 +55,9 @@ def read_text(text: str, schema: object) -> object:
     except (ValueError, RecursionError):
         return text
     value: object = parsed["value"] if set(parsed) == {"value"} else text
-    return text if str in kinds and type(value) not in kinds - {str} else value
+    if str in kinds and (type(value) not in kinds - {str} or value == {}):  # "{}" may be the name of a column
+        return text
+    return value
 
 
 def _settings(path: KeyPath, schema: object, text: str, origin: str) -> Iterator[Setting]:

@@ -68,7 +68,7 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     if config is None or problems:
         raise ConfigError(tuple(problems))
     config = config.model_copy(update={"job_tables": tables})
-    origins = {dotted(key): merged.origin(key) or "default" for key, _ in leaves(config)}
+    origins = {dotted(key): merged.origins.get(key, "default") for key, _ in leaves(config)}
     return LoadedConfig(config, path, origins, tuple(_notes(config)))
 
 

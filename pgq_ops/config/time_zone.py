@@ -1,6 +1,7 @@
 """Whether a time zone exists."""
 
 from difflib import get_close_matches
+from zoneinfo import ZoneInfo, available_timezones
 
 from pgq_ops.config.section import refusal
 
@@ -9,9 +10,6 @@ def known_time_zone(name: str) -> str:
     """Return `name` if it is a time zone of the IANA database, else refuse it with a suggestion."""
     if name == "UTC":
         return name
-    # Most configurations keep UTC; zoneinfo would cost every command its import.
-    from zoneinfo import ZoneInfo, available_timezones  # noqa: PLC0415
-
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
