@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from psycopg.conninfo import make_conninfo
@@ -31,18 +33,25 @@ class EmbeddedServer:
     """One server with its own data folder. As a context manager it is started, then stopped and removed.
 
     `settings` are server settings by name. The superuser is `postgres`, with a random password.
-    Making one takes the time of an initdb, about half a second.
+    Making one takes the time of an initdb, about half a second. `parent` is where its folder goes,
+    the temporary directory if not given.
     """
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None, binaries: Binaries | None = None) -> None:
-        clear_leftovers()
+    def __init__(
+        self,
+        settings: Mapping[str, str | int] | None = None,
+        binaries: Binaries | None = None,
+        parent: Path | None = None,
+    ) -> None:
+        place = parent or Path(tempfile.gettempdir())
+        clear_leftovers(place)
         self.settings = dict(settings or {})
         self.password = secrets.token_urlsafe(12)
         self.port = 0
         self._account = server_account()
         self._process: Lifeline | None = None
         self.binaries = runnable_by(self._account, binaries or find_binaries())
-        self.folder = ServerFolder()
+        self.folder = ServerFolder(place)
         try:
             make_data(self.folder, self.binaries, self._account, self.password)
         except BaseException:

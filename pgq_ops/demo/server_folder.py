@@ -23,11 +23,11 @@ _STOP_SECONDS = 10.0
 
 
 class ServerFolder:
-    """A folder in the temporary directory that is ours until `remove()` or the end of this process."""
+    """A folder in `parent` that is ours until `remove()` or the end of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path) -> None:
         # Made under another name first: a folder is not to be found before its lock is held.
-        fresh = Path(tempfile.mkdtemp(prefix=f"{_NEW_PREFIX}{os.getpid()}-"))
+        fresh = Path(tempfile.mkdtemp(prefix=f"{_NEW_PREFIX}{os.getpid()}-", dir=parent))
         fresh.chmod(0o711)  # the server's account passes through to its data
         self._lock: IO[str] = (fresh / _OWNER_FILE).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -54,10 +54,10 @@ class ServerFolder:
         self._lock.close()
 
 
-def clear_leftovers() -> list[Path]:
-    """Stop and remove our own servers whose owner is gone; returns the folders that were removed."""
+def clear_leftovers(parent: Path) -> list[Path]:
+    """Stop and remove our own servers in `parent` whose owner is gone; returns the folders that were removed."""
     removed = []
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for path in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):  # somebody else's, still in use, or being cleared by another process
             if path.is_symlink() or path.lstat().st_uid != os.geteuid():
                 continue

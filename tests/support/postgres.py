@@ -8,8 +8,10 @@ PGQ_OPS_TEST_IMAGE=postgres:17 runs a container, PGQ_OPS_TEST_DSN uses a server 
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -31,6 +33,7 @@ SETTINGS: dict[str, str | int] = {
     # Far from UTC and with summer time, so that a comparison of naive times cannot come out right by luck.
     "TimeZone": "America/New_York",
 }
+_MEMORY_BYTES = 2 * 1024**3  # what a worker's server may come to fill
 _STATEMENTS_LIBRARY = "pg_stat_statements"
 
 
@@ -62,7 +65,7 @@ def running_server() -> Iterator[Server]:
             yield Server(dsn, _major(dsn))
     else:
         binaries = find_binaries()
-        with EmbeddedServer(SETTINGS | _preload(binaries), binaries) as embedded:
+        with EmbeddedServer(SETTINGS | _preload(binaries), binaries, _memory()) as embedded:
             yield Server(embedded.dsn(), binaries.major, embedded)
 
 
@@ -75,6 +78,13 @@ def _container(image: str) -> Iterator[str]:
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with PostgresContainer(image, driver=None).with_command(["postgres", *options]) as container:
         yield container.get_connection_url()
+
+
+def _memory() -> Path | None:
+    """A file system in memory if there is room: CREATE DATABASE took 13 ms there, 230 ms on a virtual disk."""
+    place = Path("/dev/shm")  # noqa: S108 (the server makes a private folder in it)
+    roomy = place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free >= _MEMORY_BYTES
+    return place if roomy else None
 
 
 def _preload(binaries: Binaries) -> dict[str, str | int]:
