@@ -54,6 +54,13 @@ class Merged:
         origin = self.origin(path)
         return origin if origin.startswith("preset") else origin.partition(" ")[2]
 
+    def value(self, path: KeyPath) -> object:
+        """Return the value at `path`, None where there is none."""
+        node: object = self.raw
+        for key in path:
+            node = node.get(key) if isinstance(node, dict) else None
+        return node
+
     def add(self, setting: Setting) -> None:
         """Put a setting over what is there."""
         *parents, last = setting.path

@@ -35,12 +35,15 @@ _BOUNDS = {
     "less_than_equal": ("must be at most", "le"),
 }
 _TABLE = len(("job_tables", "name"))
+_COMPUTED = ("requested_tasks",)
 _NO_SUCH = "there is no such setting"
 
 
 def validate(merged: Merged) -> tuple[Config | None, list[Problem], set[KeyPath]]:
     """Return the configuration, or None with what is wrong and the paths at which it is."""
-    problems, broken = _computed_keys(merged)
+    refusals = {**_computed_keys(merged), **_nul_characters(merged)}
+    problems = [Problem(dotted(path), what, "", merged.where(path)) for path, what in refusals.items()]
+    broken = set(refusals)
     try:
         config = Config.model_validate(merged.raw)
     except ValidationError as error:
@@ -81,14 +84,19 @@ def readable_tables(merged: Merged, broken: set[KeyPath]) -> Iterator[tuple[str,
             yield name, JobTableConfig.model_validate({**stand_in, **whole}), sections
 
 
-def _computed_keys(merged: Merged) -> tuple[list[Problem], set[KeyPath]]:
-    tables = merged.raw.get("job_tables")
-    paths = [
-        ("job_tables", name, "requested_tasks")
-        for name, table in (tables.items() if isinstance(tables, dict) else ())
-        if isinstance(table, dict) and "requested_tasks" in table
-    ]
-    return [Problem(dotted(path), _NO_SUCH, "", merged.where(path)) for path in paths], set(paths)
+def _computed_keys(merged: Merged) -> dict[KeyPath, str]:
+    return {path: _NO_SUCH for path in merged.origins if path[:1] == ("job_tables",) and path[2:] == _COMPUTED}
+
+
+def _nul_characters(merged: Merged) -> dict[KeyPath, str]:
+    found = (path for path in merged.origins if _holds_nul(merged.value(path)) or "\0" in "".join(path))
+    return dict.fromkeys(found, "holds a NUL character, which PostgreSQL's text cannot")
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, list | dict):
+        return any(map(_holds_nul, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and "\0" in value
 
 
 def _place(loc: tuple[int | str, ...], raw: object) -> _Place:

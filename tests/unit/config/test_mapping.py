@@ -47,6 +47,7 @@ def test_a_column_may_be_an_expression_or_have_a_unit(
         ('{ column = "a", sql = "b" }', "needs either a column's name or `sql`"),
         ('{ column = "a", unit = "min" }', 'kind.unit: must be "s" or "ms" or "us"'),
         ('{ colum = "a" }', 'kind.colum: there is no such setting (did you mean "column"?)'),
+        (r'"a\u0000"', "kind: holds a NUL character"),
         ('"' + "x" * 64 + '"', "is longer than the 63 bytes"),
         ('"' + "é" * 32 + '"', "is longer than the 63 bytes"),
     ],
