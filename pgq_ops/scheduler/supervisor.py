@@ -1,0 +1,139 @@
+"""Runs one task on one job table: measures it, counts how it ended, tells of failures, decides what comes next."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from pgq_ops import logs
+from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
+from pgq_ops.scheduler.guard import RunGuard
+from pgq_ops.scheduler.task_metrics import TaskMetrics
+from pgq_ops.schema.history import TaskRun
+from pgq_ops.tasks.task import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pgq_ops.db import Connection, Session
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.leader.leadership import Leadership
+    from pgq_ops.scheduler.journal import Journal
+    from pgq_ops.tasks.task import Result, Task
+
+# A failure that goes on is told of again after this long, so that it is found in any hour's log.
+TELL_AGAIN_SECONDS = 3_600.0
+# The table or a column is not what it was bound as: undefined_column, undefined_table, undefined_object.
+_REBIND = frozenset({"42703", "42P01", "42704"})
+
+log = logs.get("task")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a run ended. `again_seconds`: when to run next, None for the usual time; `rebind`: the table has changed."""
+
+    outcome: Outcome
+    result: Result | None = None
+    again_seconds: float | None = None
+    rebind: bool = False
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs tasks over the connection that holds their job table's leadership, and only while it does."""
+
+    session: Session
+    leadership: Leadership
+    journal: Journal
+    stopping: Callable[[], bool]
+    _told: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+
+    def run(self, task: Task, table: JobTable, interval: timedelta, budget: timedelta) -> Ran | None:
+        """Run once, beginning no batch after `budget` but the first; None where this session does not lead.
+
+        A run that its time ended goes on soon, after the other jobs of the thread had theirs. One that failed
+        or met a lock comes again within its interval, at a random time.
+        """
+        connection = self.leadership.connection()
+        if connection is None or not self._may_act(connection, table):
+            return None
+        guard = RunGuard(lambda: self._may_act(connection, table), budget)
+        began = time.monotonic()
+        result, error = None, None
+        try:
+            result = task.run(connection, table, guard)
+        except Exception as raised:  # noqa: BLE001 (a task that fails in whatever way does not stop the others)
+            error = raised
+        duration = timedelta(seconds=time.monotonic() - began)
+        if error is not None and self.stopping():
+            log.debug("task.interrupted", task=task.name, job_table=table.name, error=error)
+            return None
+        outcome = _outcome(result, error)
+        TaskMetrics(task.name, connection.info.dbname, table.name).ran(outcome, duration)
+        self._tell(task, table, error if outcome is Outcome.FAILED else None)
+        self._tidy(connection, error)
+        if not connection.closed:
+            run = TaskRun(task.name, outcome, duration, "" if error is None else logs.masked(str(error)))
+            self.journal.note(connection, table, run)
+        return Ran(outcome, result, _again(outcome, interval, guard), _sqlstate(error) in _REBIND)
+
+    def _may_act(self, connection: Connection, table: JobTable) -> bool:
+        """Whether the connection that writes is the unbroken one that holds the lock, and the agent goes on."""
+        if self.stopping() or not self.leadership.holds(table.name):
+            return False
+        return self.leadership.connection() is connection
+
+    def _tidy(self, connection: Connection, error: Exception | None) -> None:
+        """Give up a lost connection; end a transaction that a task left open."""
+        if connection.closed or connection.broken or _is_loss(error):
+            self.session.discard()
+        elif connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.rollback()
+
+    def _tell(self, task: Task, table: JobTable, error: Exception | None) -> None:
+        """Log a failure once, again when it changes or lasts for an hour, and its end."""
+        key = table.name, task.name
+        if error is None:
+            if self._told.pop(key, None):
+                log.info("task.recovered", task=task.name, job_table=table.name)
+            return
+        now, text = time.monotonic(), f"{type(error).__name__}: {error}"
+        told, at = self._told.get(key, ("", 0.0))
+        if text != told or now - at >= TELL_AGAIN_SECONDS:
+            self._told[key] = text, now
+            shown = error if isinstance(error, PgqOpsError) else text
+            log.error("task.failed", task=task.name, job_table=table.name, error=shown)
+
+
+def _outcome(result: Result | None, error: Exception | None) -> Outcome:
+    if result is not None:
+        return result.outcome
+    return Outcome.BUSY if any(is_busy(one) for one in _chain(error)) else Outcome.FAILED
+
+
+def _again(outcome: Outcome, interval: timedelta, guard: RunGuard) -> float | None:
+    if outcome in (Outcome.BUSY, Outcome.FAILED):
+        return interval.total_seconds() * random.uniform(0.5, 1)  # noqa: S311 (no secret)
+    return 0.0 if guard.out_of_time and outcome is Outcome.OK else None
+
+
+def _chain(error: BaseException | None) -> tuple[BaseException, ...]:
+    """The error and the driver's own that it was made from."""
+    return tuple(one for one in (error, error and error.__cause__) if one is not None)
+
+
+def _is_loss(error: Exception | None) -> bool:
+    return any(isinstance(one, DatabaseUnreachable) or is_connection_loss(one) for one in _chain(error))
+
+
+def _sqlstate(error: Exception | None) -> str | None:
+    states = [one.sqlstate for one in _chain(error) if isinstance(one, psycopg.Error)]
+    return states[0] if states else None
