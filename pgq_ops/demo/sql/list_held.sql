@@ -1,5 +1,10 @@
--- The jobs that workers hold now, with the seconds until their lease ends (negative: it is over).
-SELECT id, claim_version, claimed_by, extract(epoch FROM lease_until - clock_timestamp())::double precision
+-- The jobs that workers hold now: id, version, worker, the seconds until the lease ends (negative: it is over),
+-- and whether it is a poison job.
+SELECT id,
+       claim_version,
+       claimed_by,
+       extract(epoch FROM lease_until - clock_timestamp())::double precision,
+       payload @> '{{"poison": true}}'
 FROM demo_queue_jobs
 WHERE status = 'running'
 ORDER BY id
