@@ -1,0 +1,90 @@
+"""Buried jobs that are moved to a table of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgq_ops.errors import ConfigError
+from tests.support.jobs import FIELD, create_field_table, reap, statuses
+
+if TYPE_CHECKING:
+    from tests.support.database import Database
+
+MOVING = FIELD + 'dead_letter_table = "dead_jobs"\nmax_attempts = 3\n'
+
+
+def prepare(database: Database, dead: str = "CREATE TABLE dead_jobs (LIKE jobs INCLUDING ALL)") -> None:
+    create_field_table(database)
+    database.execute("""
+        INSERT INTO jobs (status, lease_until, attempts, locked_by, last_error)
+        SELECT 'running', now() - interval '1 minute', n % 6, 'worker', 'earlier' FROM generate_series(0, 59) AS n
+    """)
+    database.execute(dead)
+
+
+def test_buried_jobs_are_moved_whole_and_the_others_requeued(database: Database) -> None:
+    prepare(database)
+    result = reap(database, MOVING)
+    assert (result.requeued, result.dead_lettered, result.conflicts) == (30, 30, 0)
+    assert statuses(database) == {"pending": 30}
+    assert statuses(database, "dead_jobs") == {"dead": 30}
+    assert database.value("SELECT count(*) FROM dead_jobs WHERE locked_by = 'worker' AND finished_at IS NOT NULL") == 30
+    assert database.value("SELECT count(*) FROM dead_jobs WHERE last_error LIKE %s", ["earlier\n%buried%attempt%"]) == 30
+
+
+def test_columns_are_copied_by_name_in_whatever_order_and_ids_are_kept(database: Database) -> None:
+    prepare(
+        database,
+        """CREATE TABLE dead_jobs (buried_at timestamptz DEFAULT now(), last_error text, dedup_key text, created_at timestamptz,
+           run_at timestamptz, locked_by text, lease_until timestamptz, max_attempts bigint, attempts bigint, status text,
+           queue text, finished_at timestamptz, id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)""",
+    )
+    before = {row for (row,) in database.rows("SELECT id FROM jobs WHERE attempts >= 3")}
+    assert reap(database, MOVING).dead_lettered == 30
+    assert {row for (row,) in database.rows("SELECT id FROM dead_jobs")} == before
+
+
+@pytest.mark.case("R23")
+def test_a_trigger_that_swallows_copies_loses_nothing(database: Database) -> None:
+    prepare(database)
+    database.execute("""
+        CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN IF new.id % 2 = 0 THEN RETURN NULL; END IF; RETURN new; END $$
+    """)
+    database.execute("CREATE TRIGGER swallow BEFORE INSERT ON dead_jobs FOR EACH ROW EXECUTE FUNCTION swallow()")
+    result = reap(database, MOVING)
+    assert result.dead_lettered + result.conflicts == 30
+    assert result.conflicts == database.value("SELECT count(*) FROM jobs WHERE status = 'running'") > 0
+    assert database.value("SELECT (SELECT count(*) FROM jobs) + (SELECT count(*) FROM dead_jobs)") == 60
+
+
+@pytest.mark.case("R23")
+@pytest.mark.parametrize(
+    ("dead", "reason"),
+    [
+        ("CREATE UNLOGGED TABLE dead_jobs (LIKE jobs)", "unlogged"),
+        ("CREATE VIEW dead_jobs AS SELECT * FROM jobs", "a view"),
+        ("CREATE TABLE dead_jobs AS SELECT id, status FROM jobs WHERE false", "no column 'queue'"),
+        ("CREATE TABLE dead_jobs (LIKE jobs, reason text NOT NULL)", "NOT NULL without a default"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER status TYPE varchar(3)", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER attempts TYPE uuid USING NULL", "too narrow"),
+        ("SELECT 1", "there is no table"),
+    ],
+)
+def test_a_table_that_could_lose_a_job_is_refused(database: Database, dead: str, reason: str) -> None:
+    prepare(database, dead)
+    with pytest.raises(ConfigError, match=reason):
+        reap(database, MOVING)
+    assert statuses(database) == {"running": 60}
+
+
+def test_a_job_that_a_child_row_holds_is_passed_over(database: Database) -> None:
+    prepare(database)
+    database.execute("CREATE TABLE notes (job bigint REFERENCES jobs)")
+    held = database.value("SELECT max(id) FROM jobs WHERE attempts = 5")
+    with database.connect(autocommit=False) as child:
+        child.execute("INSERT INTO notes VALUES (%s)", [held])
+        result = reap(database, MOVING)
+        assert (result.dead_lettered, result.remaining) == (29, 1)
