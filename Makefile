@@ -32,6 +32,7 @@ lint: $(STAMP) ## ruff, the formatter's check, mypy, the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --scripts-are-modules scripts/get-postgres scripts/matrix
 	$(BIN)/lint-imports
 
 fmt: $(STAMP) ## format and apply the safe fixes
@@ -44,8 +45,8 @@ bench: $(STAMP) ## run the benchmarks
 matrix: $(STAMP) ## run tests/integration on PostgreSQL MAJORS="14 15 16 17 18", one after another
 	$(BIN)/python scripts/matrix --servers $(PG_DIR) --workers $(WORKERS) $(MAJORS)
 
-docs: $(STAMP) ## write the generated pages of docs/
-	$(BIN)/python -m scripts.docs
+docs: $(STAMP) ## check that README and docs/ say what the code does (also part of test)
+	$(BIN)/python -m pytest -k "docs or documents or readme" tests
 
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

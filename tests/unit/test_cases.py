@@ -14,7 +14,7 @@ def _named_cases(source: str) -> set[str]:
     """The first arguments of every `...mark.case(...)` call."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     marks = [call for call in calls if ast.unparse(call.func).endswith("mark.case")]
-    return {argument.value for call in marks for argument in call.args if isinstance(argument, ast.Constant)}
+    return {ast.literal_eval(argument) for call in marks for argument in call.args}
 
 
 def test_a_mark_is_found_with_its_ids() -> None:
