@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -56,12 +57,11 @@ def _processes_on(data: Path) -> list[int]:
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place() -> Iterator[Path]:
     """A parent folder with a comma and spaces in its path that the server's account can pass through."""
-    folder = tmp_path_factory.mktemp("a, b c")
-    for passed in (folder, folder.parent, folder.parent.parent):
-        passed.chmod(0o711)
-    return folder
+    with tempfile.TemporaryDirectory(prefix="a, b c") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
 
 
 @pytest.fixture
