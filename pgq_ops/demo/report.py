@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pgq_ops.demo.verdict import Check
 
 _NEXT = """\
-Next, on a database of yours: `pgq-ops init` writes a pgq-ops.toml that only observes, `pgq-ops inspect`
-shows the queue, `pgq-ops agent` runs beside your workers. README.md tells the rest.
-To look around in this one: `pgq-ops demo --keep`."""
+Next, on a database of yours: `pgq-ops init` writes a pgq-ops.toml that only
+observes, `pgq-ops inspect` shows the queue, `pgq-ops agent` runs beside your
+workers (README.md). To look around in this one: `pgq-ops demo --keep`."""
 
 
 def lines(summary: Summary) -> Iterator[Text]:
@@ -28,8 +28,10 @@ def lines(summary: Summary) -> Iterator[Text]:
         yield _verdict(summary, check)
     if times := summary.recovery:
         told = f"median {times.median:.2f} s, p95 {times.p95:.2f} s, longest {times.max:.2f} s"
-        yield Text(f"\nFrom the end of a lease until its job was back: {told}")
-        yield Text(f"(the reaper comes by every {format_duration(REAP_EVERY)}).")
+        yield Text(
+            f"\nFrom the end of a lease, with the reaper coming by every {format_duration(REAP_EVERY)}, until its job"
+        )
+        yield Text(f"was back: {told}.")
     yield Text()
     if summary.interrupted:
         yield Text("Interrupted: what has no verdict could not be judged yet.", "bold yellow")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _EVENTS_SHOWN = 9
 _WORKERS_SHOWN = 8
+_TOTALS = ("killed", "hung", "poisoned", "requeued", "buried", "refused")
 _STATE_STYLES = {"ready": "", "running": "cyan", "done": "green", "dead": "red"}
 
 
@@ -89,12 +90,8 @@ def _doing(frame: Frame, worker: str) -> Text:
 
 
 def _totals(frame: Frame) -> RenderableType:
-    shown = (
-        ("workers killed", "killed"),
-        ("hung", "hung"),
-        ("poisoned", "poisoned"),
-        ("requeued", "requeued"),
-        ("buried", "buried"),
-        ("late completions refused", "refused"),
-    )
-    return Text("   ".join(f"{label} {frame.look.events.get(event, 0)}" for label, event in shown))
+    table = Table(box=None, padding=(0, 3, 0, 0))
+    for event in _TOTALS:
+        table.add_column(event, justify="right", header_style="dim")
+    table.add_row(*(str(frame.look.events.get(event, 0)) for event in _TOTALS))
+    return table

@@ -17,10 +17,15 @@ RECORD_STATEMENTS = ("create_record", "create_recovery_function", "create_recove
 
 
 def make_database(server: EmbeddedServer) -> psycopg.Connection[Any]:
-    """Create it on the server; returns a connection in autocommit mode."""
+    """Create it on the server, with its tables; returns a connection in autocommit mode."""
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {DATABASE}")
     connection = psycopg.connect(server.dsn(DATABASE), autocommit=True, application_name="pgq-ops demo")
+    make_tables(connection)
+    return connection
+
+
+def make_tables(connection: psycopg.Connection[Any]) -> None:
+    """Create the job table and the record."""
     for name in (*JOB_TABLE_STATEMENTS, *RECORD_STATEMENTS):
         connection.execute(statement(name), {})
-    return connection

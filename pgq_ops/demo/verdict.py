@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _IDS_SHOWN = 10
 
+_CAUSES = ("killed", "hung", "poisoned", None)
+
 # What can be judged of a run that was cut short: the others hold only once the queue has drained.
 JUDGED_AT_ANY_TIME = frozenset({"no_double_completion", "not_too_early"})
 
@@ -31,8 +33,8 @@ def nothing_lost(evidence: Evidence, _: int) -> Check:
     holds = found.enqueued == found.done + found.dead and not found.strange
     text = f"{found.enqueued} jobs enqueued = {found.done} done + {found.dead} dead"
     if not holds:
-        text = text.replace("=", "is not")
-        text += f"; {found.open} open, {found.missing} gone, {found.strange} that nobody enqueued"
+        rest = f"{found.open} open, {found.missing} gone, {found.strange} that nobody enqueued"
+        text = f"{found.enqueued} jobs enqueued: {found.done} done, {found.dead} dead, {rest}"
     return Check("nothing_lost", holds, text)
 
 
@@ -52,17 +54,12 @@ def all_recovered(evidence: Evidence, _: int) -> Check:
     stranded = evidence.strandings
     lost = [stranding for stranding in stranded if stranding.taken_back is None]
     if lost:
-        text = f"{len(lost)} of {len(stranded)} stranded jobs have not come back: {_jobs(lost)}"
+        text = f"of {_times(len(stranded), 'job')} left behind {len(lost)} did not come back: {_jobs(lost)}"
         return Check("all_recovered", holds=False, text=text)
-    causes = {
-        "killed": "of killed workers",
-        "hung": "of hung ones",
-        "poisoned": "of poisoned ones",
-        None: "of slow ones",
-    }
-    counted = ((sum(each.cause == cause for each in stranded), words) for cause, words in causes.items())
-    told = ", ".join(f"{count} {words}" for count, words in counted if count)
-    return Check("all_recovered", holds=True, text=f"all {len(stranded)} stranded jobs came back: {told}")
+    counted = ((sum(each.cause == cause for each in stranded), cause or "slow") for cause in _CAUSES)
+    told = ", ".join(f"{count} {cause}" for count, cause in counted if count)
+    text = f"all {_times(len(stranded), 'job')} left behind came back ({told or 'no'} workers)"
+    return Check("all_recovered", holds=True, text=text)
 
 
 def not_too_early(evidence: Evidence, _: int) -> Check:
@@ -80,7 +77,7 @@ def late_completions_refused(evidence: Evidence, _: int) -> Check:
     if silent:
         text = f"hung workers of which no late completion was seen: {_jobs(silent)}"
         return Check("late_completions_refused", holds=False, text=text)
-    text = f"{len(hung)} late completions by workers that had hung changed nothing"
+    text = f"{_times(len(hung), 'late completion')} by workers that had hung: nothing was changed"
     return Check("late_completions_refused", holds=True, text=text)
 
 
@@ -93,17 +90,16 @@ def poison_buried(evidence: Evidence, max_attempts: int) -> Check:
     if wrong:
         told = "; ".join(f"job {each.job} is {each.status} after {each.claims} claims" for each in wrong[:_IDS_SHOWN])
         return Check("poison_buried", holds=False, text=f"not buried after exactly {max_attempts} attempts: {told}")
-    text = f"{len(poison)} poison jobs buried after exactly {max_attempts} attempts each"
+    dead = _times(len(evidence.burials), "dead job")
+    text = f"{dead}, {len(poison)} of them poison: each was tried exactly {max_attempts} times"
     return Check("poison_buried", holds=bool(poison), text=text)
 
 
 def trouble_happened(evidence: Evidence, _: int) -> Check:
     """Whether workers really were killed and hung with a job in hand: without that the rest proves nothing."""
-    strandings = evidence.strandings
-    killed = sum(each.cause == "killed" for each in strandings)
-    hung = sum(each.cause == "hung" for each in strandings)
-    text = f"{evidence.events.get('killed', 0)} workers killed and {evidence.events.get('hung', 0)} hung, jobs in hand"
-    return Check("trouble_happened", killed > 0 and hung > 0, text)
+    killed, hung, poisoned = (evidence.events.get(event, 0) for event in ("killed", "hung", "poisoned"))
+    text = f"trouble: {_times(killed, 'worker')} killed, {hung} hung, {poisoned} killed by poison jobs"
+    return Check("trouble_happened", killed > 0 and hung > 0 and poisoned > 0, text)
 
 
 # In the order in which they are told.
@@ -116,6 +112,10 @@ CHECKS: tuple[Callable[[Evidence, int], Check], ...] = (
     late_completions_refused,
     poison_buried,
 )
+
+
+def _times(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _jobs(strandings: Iterable[Stranding]) -> str:

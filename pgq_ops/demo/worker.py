@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import psycopg
-
 from pgq_ops.demo.heartbeat import Heartbeat
 from pgq_ops.demo.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
+
+    import psycopg
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,19 @@ class Record(Protocol):
 
 
 class Worker:
-    """Runs jobs one at a time, each under a lease that a heartbeat extends well before it ends."""
+    """Runs jobs one at a time, each under a lease that a heartbeat extends well before it ends.
 
-    def __init__(self, name: str, dsn: str, lease: timedelta, record: Record) -> None:
+    `connection` is in autocommit mode; the heartbeat opens its own with `dsn`.
+    """
+
+    def __init__(
+        self, name: str, dsn: str, connection: psycopg.Connection[Any], lease: timedelta, record: Record
+    ) -> None:
         self.name = name
         self.dsn = dsn
         self.lease = lease
         self.record = record
-        self.connection: psycopg.Connection[Any] = psycopg.connect(dsn, autocommit=True, application_name=name)
+        self.connection = connection
 
     def run_next(self, work: Callable[[Claim], None]) -> bool:
         """Claim a job, do its work, complete it; False if there was none to claim."""

@@ -10,14 +10,13 @@ import signal
 import sys
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import psycopg
 
 from pgq_ops.demo.statements import statement
 from pgq_ops.demo.tether import tie_to
 from pgq_ops.demo.worker import Claim, Worker
-
-if TYPE_CHECKING:
-    import psycopg
 
 # How long an idle worker waits before it asks again.
 _POLL_SECONDS = 0.1
@@ -31,10 +30,12 @@ def main(name: str, lease_seconds: float, parent: int) -> None:
         entry = {"event": event, "worker": name, "job": claim.job, "version": claim.version}
         connection.execute(statement("note"), entry)
 
-    worker = Worker(name, os.environ["PGQ_OPS_DSN"], timedelta(seconds=lease_seconds), record)
-    while True:
-        if not worker.run_next(_work):
-            time.sleep(_POLL_SECONDS)
+    dsn = os.environ["PGQ_OPS_DSN"]
+    with psycopg.connect(dsn, autocommit=True, application_name=name) as connection:
+        worker = Worker(name, dsn, connection, timedelta(seconds=lease_seconds), record)
+        while True:
+            if not worker.run_next(_work):
+                time.sleep(_POLL_SECONDS)
 
 
 def _work(claim: Claim) -> None:
