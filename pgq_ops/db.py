@@ -215,8 +215,11 @@ def _parameters(database: Database, *, direct: bool) -> dict[str, Any]:
 
 
 def _parsed(key: str, dsn: str) -> dict[str, Any]:
-    """The DSN as libpq itself reads it.  Its error texts quote pieces of it, maybe of the password: never shown."""
-    hint = "in a URI write @ : / ? # % and spaces in user and password percent-encoded; in key=value form quote values with '...'"
+    """The DSN as libpq itself reads it. Its error texts quote pieces of it, maybe of the password: never shown."""
+    hint = (
+        "in a URI write @ : / ? # % and spaces in user and password percent-encoded;"
+        " in key=value form quote values with '...'"
+    )
     try:
         parsed: dict[str, Any] = conninfo_to_dict(dsn)
     except psycopg.Error:
@@ -234,6 +237,23 @@ def _parsed(key: str, dsn: str) -> dict[str, Any]:
 
 def _secrets(parameters: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(parameters[name]) for name in ("password", "sslpassword") if parameters.get(name))
+
+
+@contextmanager
+def row_security(connection: Connection, *, allowed: bool) -> Iterator[None]:
+    """Let row-level security apply within, where the binding has seen that its policies hide nothing.
+
+    Everywhere else it is off, and a query that it would filter fails loudly instead of finding fewer rows.
+    """
+    if not allowed:
+        yield
+        return
+    connection.execute("SET row_security = on")
+    try:
+        yield
+    finally:
+        if not connection.closed and connection.info.transaction_status == pq.TransactionStatus.IDLE:
+            connection.execute("SET row_security = off")
 
 
 @contextmanager

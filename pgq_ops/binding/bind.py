@@ -11,6 +11,7 @@ from pgq_ops.binding.fields import FieldMapper, suggest
 from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.binding.relation import find
 from pgq_ops.binding.states import StateMapper
+from pgq_ops.db import row_security
 from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import Clock
@@ -52,11 +53,29 @@ def bind(
     named = [column.name for column in config.columns.mapped().values() if column.name is not None]
     access.require_readable(connection, found, columns, [*named, *(part.name for part in primary)])
     all_visible = access.sees_every_row(connection, found)
+    with row_security(connection, allowed=all_visible):
+        bound = _bind(connection, name, config, Found(found, columns, primary, preset_columns, database.timezone))
+    return replace(bound, table=replace(bound.table, all_visible_policies=all_visible))
 
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the catalog says of the table, and what the binding of its parts needs beside the config."""
+
+    relation: CatalogRelation
+    columns: Mapping[str, CatalogColumn]
+    primary_key: tuple[KeyColumn, ...]
+    preset_columns: frozenset[str]
+    timezone: str
+
+
+def _bind(connection: Connection, name: str, config: JobTableConfig, catalogued: Found) -> Bound:
+    key = f"job_tables.{name}"
+    found, columns = catalogued.relation, catalogued.columns
     relation = Relation(found.oid, found.schema, found.name)
     problems: list[Problem] = []
     notes: list[str] = []
-    optional = preset_columns - _needed(config, columns)
+    optional = catalogued.preset_columns - _needed(config, columns)
     mapper = FieldMapper(connection, relation, columns, key, problems, notes)
     fields = mapper.map(config.columns.mapped(), optional)
     rules = StateMapper(connection, relation, columns, key, problems).map(
@@ -70,13 +89,12 @@ def bind(
         name=name,
         relation=relation,
         partitioned=found.kind == "p",
-        key=primary,
+        key=catalogued.primary_key,
         fields=fields,
         states=rules,
         policies=config.policies(),
-        clock=Clock(database.timezone),
+        clock=Clock(catalogued.timezone),
         claim_order=tuple((term.column, term.descending) for term in config.claim_order() if term.column in columns),
-        all_visible_policies=all_visible,
     )
     wants_reaper = "reaper" in config.requested_tasks
     if config.reaper.dead_letter_table is not None:

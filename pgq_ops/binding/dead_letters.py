@@ -76,6 +76,6 @@ def _unfitting(
     for (source, target), fits in zip(pairs, assignable, strict=True):
         narrower = target.length is not None and (source.length is None or source.length > target.length)
         if not fits or narrower:
-            what = f"column {target.name!r} of {relation} is {target.type_name}, too narrow for the job's {source.type_name}"
+            what = f"column {target.name!r} of {relation} is {target.type_name}, too narrow for {source.type_name}"
             problems.append(Problem(key, what, f"make it {source.type_name}"))
     return problems

@@ -120,7 +120,7 @@ class FieldMapper:
 
     def _unit_in_rows(self, epoch: MappedColumn) -> str | None:
         query = composing.SQL(
-            "SELECT max(abs(value))::float8 FROM (SELECT {} AS value FROM {} AS j LIMIT 1000) AS sample WHERE value <> 0"
+            "SELECT max(abs(value))::float8 FROM (SELECT {} AS value FROM {} AS j LIMIT 1000) AS s WHERE value <> 0"
         ).format(epoch.value, self.relation.sql)
         row = self.connection.execute(query, {}).fetchone()
         if row is None or row[0] is None:

@@ -162,7 +162,7 @@ class ReapChanges:
         }
 
     def assignments(self) -> sql.Composable:
-        """The SET list of one UPDATE that requeues and buries; a column that only one of them writes keeps its value in the other."""
+        """The SET list of one UPDATE that requeues and buries; what only one of them writes stays in the other."""
         requeue, bury = self.requeue_writes(), self.bury_writes()
         buried_elsewhere = self.table.dead_letters is not None
         parts: list[sql.Composable] = []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 
 # A lease further ahead than this was not meant: a week is beyond the longest jobs that people run
@@ -49,6 +50,11 @@ class LeaseTerms:
         if "lease_expires_at" in fields:
             return ["lease_expires_at"]
         return [name for name in ("heartbeat_at", "leased_at") if name in fields]
+
+    def column(self) -> MappedColumn | None:
+        """The one column that tells when a lease ends; None for none, and for the later of two."""
+        ends = self._ends()
+        return self.table.fields[ends[0]] if len(ends) == 1 else None
 
     def _timeout(self) -> sql.Composable:
         explicit = "lease_expires_at" in self.table.fields

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.binding.access import require_reapable
 from pgq_ops.binding.reaping import reaping_problems
+from pgq_ops.db import row_security
 from pgq_ops.errors import ConfigError, NotInstalled
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.leases import LeaseTerms
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from pgq_ops.db import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.task import Guard
+
+# A person waits for the number, and the statement's timeout bounds it anyway.
+MOST_COUNTED = 10_000_000
 
 
 def _always(_: QueuePolicy) -> bool:
@@ -54,6 +58,10 @@ class Reap:
     def plan(self, connection: Connection, table: JobTable) -> ReapResult:
         """How many jobs a pass would requeue and bury now; reads only. Raises as `run` does."""
         self._require(connection, table)
+        with row_security(connection, allowed=table.all_visible_policies):
+            return self._plan(connection, table)
+
+    def _plan(self, connection: Connection, table: JobTable) -> ReapResult:
         requeued = buried = 0
         for policy in self._policies(table):
             fragments = {
@@ -78,29 +86,37 @@ class Reap:
         policies = [policy for policy in self._policies(table) if self.settled(policy)]
         policies = [policy for policy in policies if memory is None or memory.is_due(policy)]
         tally = Tally(connection.info.dbname, table.name, memory)
-        if policies:
-            standing = self._standing(connection, table, memory)
-            relations = _relations(connection, table)
-            ceiling = partition_ceiling.read(connection, table)
-            for policy in policies:
-                Pass(
-                    connection=connection,
-                    table=table,
-                    policy=policy,
-                    relations=relations,
-                    support=standing.support,
-                    guard=guard,
-                    tally=tally,
-                    memory=memory,
-                    include_stale=self.include_stale,
-                    logged=standing.logged,
-                    ceiling=ceiling,
-                ).run()
-        result = tally.result()
-        if self.remembers:
-            return result
-        stale, remaining = self._left(connection, table)
-        return replace(result, stale=stale, remaining=remaining)
+        with row_security(connection, allowed=table.all_visible_policies):
+            try:
+                if policies:
+                    self._pass(connection, table, guard, tally, policies)
+            finally:
+                result = tally.result()
+            if self.remembers:
+                return result
+            stale, remaining = self._left(connection, table)
+            return replace(result, stale=stale, remaining=remaining)
+
+    def _pass(
+        self, connection: Connection, table: JobTable, guard: Guard, tally: Tally, policies: list[QueuePolicy]
+    ) -> None:
+        standing = self._standing(connection, table, tally.memory)
+        relations = _relations(connection, table)
+        ceiling = partition_ceiling.read(connection, table)
+        for policy in policies:
+            Pass(
+                connection=connection,
+                table=table,
+                policy=policy,
+                relations=relations,
+                support=standing.support,
+                guard=guard,
+                tally=tally,
+                memory=tally.memory,
+                include_stale=self.include_stale,
+                logged=standing.logged,
+                ceiling=ceiling,
+            ).run()
 
     def _policies(self, table: JobTable) -> list[QueuePolicy]:
         return [policy for policy in table.policies if policy.reaper.enabled]
@@ -129,8 +145,8 @@ class Reap:
 
     def _left(self, connection: Connection, table: JobTable) -> tuple[int, int]:
         """How many leases are stale, and how many expired, now."""
-        queues = leases.read(connection, table).queues
-        return sum(queue.stale for queue in queues), sum(queue.expired for queue in queues)
+        found = leases.read(connection, table, cap=MOST_COUNTED)
+        return found.total("stale"), found.total("expired")
 
 
 def _written_columns(table: JobTable) -> tuple[str, ...]:

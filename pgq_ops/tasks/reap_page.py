@@ -7,7 +7,7 @@ by stretches of the heap, so that each statement reads a bounded part of a large
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql as composing
@@ -17,6 +17,7 @@ from pgq_ops.job_table.quoting import type_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 
 # 64 MB of heap: tens of milliseconds to read when cached, and never the whole of a large table at once.
@@ -27,8 +28,8 @@ STRETCH_BLOCKS = 8_192
 class Page:
     """A condition on the rows to come, with its parameters."""
 
-    condition: composing.Composable = composing.SQL("true")
-    parameters: dict[str, Any] = field(default_factory=dict)
+    condition: composing.Composable
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,8 @@ class PageOrder:
         return cls(tuple(table.key_columns()), tuple(table.key_types()))
 
     @classmethod
-    def by_lease(cls, table: JobTable) -> PageOrder:
+    def by_lease(cls, table: JobTable, lease: MappedColumn) -> PageOrder:
         """By the one lease column, then the address: oldest first. Rows without a lease are left out."""
-        lease = next(
-            table.fields[name] for name in ("lease_expires_at", "heartbeat_at", "leased_at") if name in table.fields
-        )
         return cls((lease.value, *table.key_columns()), (lease.base_type, *table.key_types()))
 
     @classmethod
@@ -68,7 +66,7 @@ class PageOrder:
     def taken_terms(self) -> composing.Composable:
         """The ORDER BY list over `taken`'s positions, back in their own types."""
         return composing.SQL(", ").join(
-            composing.SQL("taken.pgq_ops_position[{}]::{}").format(composing.SQL(str(number)), type_name(kind))  # type: ignore[arg-type]  # a number
+            composing.SQL("taken.pgq_ops_position[{}]::{}").format(composing.SQL(str(number)), type_name(kind))
             for number, kind in enumerate(self.types, 1)
         )
 
@@ -96,7 +94,7 @@ class PageOrder:
                 composing.SQL("{}::{}").format(composing.Placeholder(name), type_name(kind))
                 for name, kind in zip(names, self.types, strict=True)
             )
-            operator = composing.SQL(comparison)  # type: ignore[arg-type]  # one of the two above
+            operator = composing.SQL(comparison)
             conditions.append(
                 composing.SQL("({}) {} ({})").format(composing.SQL(", ").join(self.columns), operator, values)
             )

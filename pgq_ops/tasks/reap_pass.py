@@ -11,6 +11,7 @@ import psycopg
 from pgq_ops import sql
 from pgq_ops.db import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.stats.index_support import Question
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
 from pgq_ops.tasks.reap_statement import ReapStatement
 from pgq_ops.tasks.reap_sweep import RelationBusy, Sweep
@@ -52,6 +53,8 @@ class Pass:
     def run(self) -> None:
         """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
         failure: psycopg.Error | None = None
+        # A wrong statistic is enough for a plan that reads the whole table for each batch.
+        self.connection.execute("SET enable_seqscan = off")
         for relation in self.relations:
             if not self.guard() or self.tally.mass_expired:
                 break
@@ -62,7 +65,10 @@ class Pass:
             except psycopg.Error as error:
                 if is_connection_loss(error):
                     raise
-                failure = failure or error
+                if is_busy(error):
+                    self.tally.busy.append(str(relation))
+                else:
+                    failure = failure or error
         if self.memory is not None:
             self.memory.mass_expiry(self.policy.queue, going_on=self.tally.mass_expired > 0)
         if failure is not None:
@@ -77,13 +83,14 @@ class Pass:
             self.memory.scanned(relation.oid, time.monotonic() - begun)
 
     def _without_index(self) -> bool:
-        return self.support.running is None and self.support.lease is None
+        return not ({Question.RUNNING, Question.EXPIRED_IN_ORDER} & self.support.serving.keys())
 
     def _orders(self, relation: Relation) -> Iterator[PageOrder]:
-        """One order where an index helps; else a stretch of the heap after the other, going on where the last pass stopped."""
-        if not self._without_index():
-            by_lease = self.support.lease is not None and self.policy.lease.missing_after is None
-            yield PageOrder.by_lease(self.table) if by_lease else PageOrder.by_key(self.table)
+        """One order where an index helps; else stretches of the heap, from where the last pass stopped."""
+        if not self._without_index() or (self.table.partitioned and relation == self.table.relation):
+            lease = LeaseTerms(self.table, (self.policy,)).column()
+            by_lease = Question.EXPIRED_IN_ORDER in self.support.serving and self.policy.lease.missing_after is None
+            yield PageOrder.by_lease(self.table, lease) if lease and by_lease else PageOrder.by_key(self.table)
             return
         if self.memory is not None and not self.memory.may_scan(relation.oid):
             return

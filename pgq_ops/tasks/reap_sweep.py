@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_LOCKED_ROWS = 20
 
 
-class RelationBusy(Exception):  # noqa: N818  # a normal outcome, not an error
+class RelationBusy(Exception):
     """Somebody holds, or waits for, a lock that keeps everybody from writing to the relation."""
 
 

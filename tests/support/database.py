@@ -46,6 +46,10 @@ class Database:
         self._opened.append(connection)
         return connection
 
+    def adopt(self, connection: psycopg.Connection[Any]) -> None:
+        """Close a connection that was opened elsewhere when the database goes."""
+        self._opened.append(connection)
+
     def execute(self, query: str, params: Parameters = None) -> int:
         """Run a statement, or several without parameters; returns the rows it touched (-1 where there are none)."""
         return self._connection().execute(query.encode(), params).rowcount

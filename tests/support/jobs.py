@@ -68,9 +68,7 @@ def create_lease_table(database: Database) -> None:
     database.execute((sql.files("pgq_ops.demo") / "sql" / "create_jobs.sql").read_text(encoding="utf-8"))
 
 
-def reap(
-    database: Database, toml: str = FIELD, *, include_stale: bool = False, role: str | None = None
-) -> ReapResult:
+def reap(database: Database, toml: str = FIELD, *, include_stale: bool = False, role: str | None = None) -> ReapResult:
     """One pass, as a person's `pgq-ops reap` makes it."""
     bound = bind_toml(database, toml, role=role)
     return Reap(include_stale=include_stale).run(bound.connection, bound.table, lambda: True)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.case("R4")
 @pytest.mark.parametrize(
-    ("factor", "base", "longest", "jitter"), [(2.0, 10, 3600, 0.1), (1.0, 30, 3600, 0.5), (1000.0, 1, 864000, 1.0), (1.001, 10, 20, 0.0)]
+    ("factor", "base", "longest", "jitter"),
+    [(2.0, 10, 3600, 0.1), (1.0, 30, 3600, 0.5), (1000.0, 1, 864000, 1.0), (1.001, 10, 20, 0.0)],
 )
 def test_every_delay_keeps_to_its_bounds_whatever_the_attempts(
     database: Database, factor: float, base: int, longest: int, jitter: float
@@ -27,19 +28,25 @@ def test_every_delay_keeps_to_its_bounds_whatever_the_attempts(
                 [attempts],
             )
     backoff = f'backoff = {{ base = "{base}s", factor = {factor}, max = "{longest}s", jitter = {jitter} }}\n'
-    toml = FIELD.replace("backoff = { base = \"10s\", factor = 2.0, max = \"1h\", jitter = 0.1 }\n", backoff)
+    toml = FIELD.replace('backoff = { base = "10s", factor = 2.0, max = "1h", jitter = 0.1 }\n', backoff)
     before = database.value("SELECT now()")
     result = reap(database, toml + "max_attempts = 2147483647\n")
     after = database.value("SELECT now()")
     assert result.requeued == 220
-    low, high = database.rows("SELECT min(run_at - %s::timestamptz), max(run_at - %s::timestamptz) FROM jobs", [after, before])[0]
+    low, high = database.rows(
+        "SELECT min(run_at - %s::timestamptz), max(run_at - %s::timestamptz) FROM jobs", [after, before]
+    )[0]
     tolerance = (after - before).total_seconds()
     assert low.total_seconds() >= base * (1 - jitter) - tolerance
     assert high.total_seconds() <= longest + tolerance
     if factor == 2.0:
-        grown = database.value("SELECT avg(extract(epoch FROM run_at - %s::timestamptz)) FROM jobs WHERE attempts = 10", [before])
-        assert grown == pytest.approx(3600 * 0.95, rel=0.1)
-        first = database.value("SELECT avg(extract(epoch FROM run_at - %s::timestamptz)) FROM jobs WHERE attempts = 0", [before])
+        grown = database.value(
+            "SELECT avg(extract(epoch FROM run_at - %s::timestamptz)) FROM jobs WHERE attempts = 10", [before]
+        )
+        assert float(grown) == pytest.approx(3600 * 0.95, rel=0.1)
+        first = database.value(
+            "SELECT avg(extract(epoch FROM run_at - %s::timestamptz)) FROM jobs WHERE attempts = 0", [before]
+        )
         assert float(first) == pytest.approx(10 * 0.95, rel=0.1)
 
 
@@ -49,7 +56,8 @@ def test_only_the_attempt_below_the_cap_is_requeued(database: Database, counted_
     create_field_table(database)
     for attempts in (first, first + 1, first + 2):
         database.execute(
-            "INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', %s)", [attempts]
+            "INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', %s)",
+            [attempts],
         )
     result = reap(database, FIELD + f'max_attempts = 5\nattempts_counted_at = "{counted_at}"\n')
     assert (result.requeued, result.dead_lettered, result.remaining) == (1, 2, 0)
@@ -95,7 +103,10 @@ def test_without_an_attempts_column_they_are_counted_in_the_reap_log(database: D
 
     create_field_table(database)
     database.execute("INSERT INTO jobs (status, attempts) VALUES ('pending', 99)")
-    toml = FIELD.replace('attempts = "attempts"\n', "").replace('max_attempts = "max_attempts"\n', "") + "max_attempts = 3\n"
+    toml = (
+        FIELD.replace('attempts = "attempts"\n', "").replace('max_attempts = "max_attempts"\n', "")
+        + "max_attempts = 3\n"
+    )
     with pytest.raises(NotInstalled, match="pgq-ops install"):
         reap(database, toml)
     versions.install(database.connect())

@@ -31,7 +31,9 @@ def test_buried_jobs_are_moved_whole_and_the_others_requeued(database: Database)
     assert statuses(database) == {"pending": 30}
     assert statuses(database, "dead_jobs") == {"dead": 30}
     assert database.value("SELECT count(*) FROM dead_jobs WHERE locked_by = 'worker' AND finished_at IS NOT NULL") == 30
-    assert database.value("SELECT count(*) FROM dead_jobs WHERE last_error LIKE %s", ["earlier\n%buried%attempt%"]) == 30
+    assert (
+        database.value("SELECT count(*) FROM dead_jobs WHERE last_error LIKE %s", ["earlier\n%buried%attempt%"]) == 30
+    )
 
 
 def test_columns_are_copied_by_name_in_whatever_order_and_ids_are_kept(database: Database) -> None:

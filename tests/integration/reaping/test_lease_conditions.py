@@ -49,7 +49,12 @@ def test_infinite_leases_are_never_reaped_and_minus_infinite_ones_always(databas
     add(database, "NULL", "'-infinity'")
     result = reap(database, FIELD + "[job_tables.jobs.lease]\nmissing_after = '1h'\n")
     assert (result.requeued, result.stale, result.remaining) == (2, 0, 0)
-    assert database.rows("SELECT status FROM jobs ORDER BY id") == [("running",), ("pending",), ("running",), ("pending",)]
+    assert database.rows("SELECT status FROM jobs ORDER BY id") == [
+        ("running",),
+        ("pending",),
+        ("running",),
+        ("pending",),
+    ]
 
 
 @pytest.mark.case("R19")
@@ -80,7 +85,9 @@ def test_each_queue_has_its_own_policy_and_one_can_opt_out(database: Database) -
     create_field_table(database)
     for queue in ("fast", "video", "legal", "unknown", None):
         add(database, "now() - interval '10 minutes'", queue=queue)
-    toml = FIELD + """
+    toml = (
+        FIELD
+        + """
 [job_tables.jobs.queues.video]
 lease.grace = "4h"
 [job_tables.jobs.queues.legal]
@@ -88,6 +95,7 @@ reaper.enabled = false
 [job_tables.jobs.queues.fast]
 reaper.max_attempts = 1
 """
+    )
     result = reap(database, toml)
     assert (result.requeued, result.dead_lettered) == (2, 1)
     found = dict(database.rows("SELECT coalesce(queue, 'NULL'), status FROM jobs"))
@@ -96,10 +104,14 @@ reaper.max_attempts = 1
 
 @pytest.mark.case("R5")
 @pytest.mark.parametrize("zone", ["UTC", "Etc/GMT-14", "America/New_York"])
-def test_naive_times_mean_the_configured_zone_whatever_the_server_thinks(database: Database, zone: str, make_role) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_naive_times_mean_the_configured_zone_whatever_the_server_thinks(
+    database: Database, zone: str, make_role
+) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     create_field_table(database)
     for column in ("lease_until", "run_at", "created_at"):
-        database.execute(f"ALTER TABLE jobs ALTER {column} DROP DEFAULT, ALTER {column} TYPE timestamp USING {column} AT TIME ZONE 'UTC'")
+        database.execute(
+            f"ALTER TABLE jobs ALTER {column} DROP DEFAULT, ALTER {column} TYPE timestamp USING {column} AT TIME ZONE 'UTC'"
+        )
     role = make_role("zoned", "LOGIN SUPERUSER")
     database.execute(f"ALTER ROLE {role} SET TimeZone = '{zone}'")
     database.execute(f"ALTER DATABASE {database.name} SET TimeZone = '{zone}'")

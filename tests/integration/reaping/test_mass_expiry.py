@@ -28,7 +28,10 @@ def test_the_agent_goes_slowly_while_most_leases_expire_together(database: Datab
     task = Reap(remembers=True)
     reaped, warned = [], []
     for _ in range(9):
-        task._memories.setdefault("jobs", task._memories.get("jobs") or __import__("pgq_ops.tasks.reap_memory", fromlist=["ReapMemory"]).ReapMemory()).last_pass.clear()
+        task._memories.setdefault(
+            "jobs",
+            task._memories.get("jobs") or __import__("pgq_ops.tasks.reap_memory", fromlist=["ReapMemory"]).ReapMemory(),
+        ).last_pass.clear()
         result = task.run(bound.connection, bound.table, lambda: True)
         reaped.append(result.requeued)
         warned.append(result.mass_expired)

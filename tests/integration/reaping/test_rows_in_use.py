@@ -53,8 +53,13 @@ def test_a_heartbeat_that_commits_between_look_and_lock_keeps_its_job(database: 
     """
     create_field_table(database)
     database.execute(EXPIRED, {"n": 2})
-    database.execute("CREATE FUNCTION slow(text) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(0.3); SELECT $1'")
-    toml = FIELD.replace('queue = "queue"', 'queue = { sql = "slow(queue)" }') + "[job_tables.jobs.queues.other]\nlease.grace = '1s'\n"
+    database.execute(
+        "CREATE FUNCTION slow(text) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(0.3); SELECT $1'"
+    )
+    toml = (
+        FIELD.replace('queue = "queue"', 'queue = { sql = "slow(queue)" }')
+        + "[job_tables.jobs.queues.other]\nlease.grace = '1s'\n"
+    )
     import threading  # noqa: PLC0415
 
     heartbeat = threading.Timer(
@@ -105,6 +110,7 @@ def test_a_table_that_somebody_holds_is_busy_and_no_error(database: Database) ->
     bound = bind_toml(database, bound_before)
     task = Reap(remembers=True)
     assert task.run(bound.connection, bound.table, lambda: False).outcome == "nothing"
+    task._memories["jobs"].last_pass.clear()
     with database.connect(autocommit=False) as holder:
         holder.execute("LOCK TABLE jobs IN SHARE MODE")
         begun = time.monotonic()

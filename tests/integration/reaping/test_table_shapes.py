@@ -116,16 +116,19 @@ def test_a_locked_leaf_does_not_stop_the_others(database: Database) -> None:
     [
         ("bigint", [2**31 + 5, 2**62]),
         ("uuid", [uuid.UUID(int=7), uuid.UUID(int=2**127)]),
-        ("text", ["a", "it's \"quoted\", {braces} and 50%"]),
+        ("text", ["a", 'it\'s "quoted", {braces} and 50%']),
         ("numeric", [1, 2]),
     ],
 )
 def test_keys_of_any_type_address_their_rows(database: Database, key_type: str, values: list[object]) -> None:
     create_field_table(database)
-    database.execute(f"ALTER TABLE jobs ALTER id DROP IDENTITY, ALTER id TYPE {key_type} USING NULL")
+    database.execute("ALTER TABLE jobs ALTER id DROP IDENTITY")
+    database.execute(f"ALTER TABLE jobs ALTER id TYPE {key_type} USING NULL")
     for value in values:
-        database.execute("INSERT INTO jobs (id, status, lease_until, attempts) VALUES (%s, 'running', now() - interval '1 m', 1)", [value])
-    database.execute("INSERT INTO jobs (id, status, lease_until, attempts) SELECT min(id::text)::" + key_type + ", 'x', NULL, 1 FROM jobs WHERE false HAVING false")
+        database.execute(
+            "INSERT INTO jobs (id, status, lease_until, attempts) VALUES (%s, 'running', now() - interval '1 m', 1)",
+            [value],
+        )
     assert reap(database, FIELD + "batch_size = 1\n").requeued == len(values)
     assert statuses(database) == {"pending": len(values)}
 
@@ -133,16 +136,22 @@ def test_keys_of_any_type_address_their_rows(database: Database, key_type: str, 
 @pytest.mark.case("C3")
 def test_composite_keys_are_paged_in_their_order(database: Database) -> None:
     create_field_table(database)
-    database.execute("ALTER TABLE jobs DROP CONSTRAINT jobs_pkey, ADD COLUMN tenant uuid NOT NULL DEFAULT gen_random_uuid()")
+    database.execute(
+        "ALTER TABLE jobs DROP CONSTRAINT jobs_pkey, ADD COLUMN tenant uuid NOT NULL DEFAULT gen_random_uuid()"
+    )
     database.execute("ALTER TABLE jobs ADD PRIMARY KEY (tenant, id)")
-    database.execute("INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', now() - interval '1 m', 1 FROM generate_series(1, 25)")
+    database.execute(
+        "INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', now() - interval '1 m', 1 FROM generate_series(1, 25)"
+    )
     assert reap(database, FIELD + "batch_size = 4\n").requeued == 25
 
 
 def test_a_table_without_a_primary_key_is_reaped_by_row_address(database: Database) -> None:
     create_field_table(database)
     database.execute("ALTER TABLE jobs DROP CONSTRAINT jobs_pkey")
-    database.execute("INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', now() - interval '1 m', 1 FROM generate_series(1, 25)")
+    database.execute(
+        "INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', now() - interval '1 m', 1 FROM generate_series(1, 25)"
+    )
     database.execute("INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() + interval '1 m', 1)")
     assert reap(database, FIELD + "batch_size = 4\n").requeued == 25
     assert statuses(database) == {"pending": 25, "running": 1}
@@ -193,22 +202,36 @@ dead = ["tot'; DROP TABLE \\"Ops-Q\\".\\"Order\\"; --"]
         ("varchar(10)", {"pending": "pending", "running": "running", "done": "done", "dead": "dead"}),
     ],
 )
-def test_states_of_any_type_are_read_and_written(database: Database, column_type: str, values: dict[str, object]) -> None:
+def test_states_of_any_type_are_read_and_written(
+    database: Database, column_type: str, values: dict[str, object]
+) -> None:
     database.execute("CREATE TYPE status_enum AS ENUM ('pending', 'running', 'done', 'dead')")
-    database.execute(f"CREATE TABLE jobs (id int PRIMARY KEY, status {column_type}, attempts int, lease_until timestamptz, locked_by text, run_at timestamptz)")
+    database.execute(
+        f"CREATE TABLE jobs (id int PRIMARY KEY, status {column_type}, attempts int, lease_until timestamptz, locked_by text, run_at timestamptz)"
+    )
     for number, attempts in ((1, 0), (2, 9)):
-        database.execute("INSERT INTO jobs VALUES (%s, %s, %s, now() - interval '1 m', 'w', now())", [number, values["running"], attempts])
+        database.execute(
+            "INSERT INTO jobs VALUES (%s, %s, %s, now() - interval '1 m', 'w', now())",
+            [number, values["running"], attempts],
+        )
     toml = SMALL
     for state, value in values.items():
         toml = toml.replace(f'{state} = ["{state}"]', f"{state} = [{value!r}]")
     result = reap(database, toml)
     assert (result.requeued, result.dead_lettered) == (1, 1)
-    assert [status for (status,) in database.rows("SELECT status FROM jobs ORDER BY id")] == [values["pending"], values["dead"]]
+    assert [status for (status,) in database.rows("SELECT status FROM jobs ORDER BY id")] == [
+        values["pending"],
+        values["dead"],
+    ]
 
 
 def test_states_may_be_predicates_with_the_way_to_write_them(database: Database) -> None:
-    database.execute("CREATE TABLE jobs (id int PRIMARY KEY, locked_at timestamptz, locked_by text, attempts int, failed_at timestamptz, run_at timestamptz)")
-    database.execute("INSERT INTO jobs SELECT n, now() - interval '10 m', 'w', n, NULL, now() FROM generate_series(1, 9) AS n")
+    database.execute(
+        "CREATE TABLE jobs (id int PRIMARY KEY, locked_at timestamptz, locked_by text, attempts int, failed_at timestamptz, run_at timestamptz)"
+    )
+    database.execute(
+        "INSERT INTO jobs SELECT n, now() - interval '10 m', 'w', n, NULL, now() FROM generate_series(1, 9) AS n"
+    )
     toml = """
 [job_tables.jobs]
 table = "jobs"
@@ -235,20 +258,37 @@ timeout = "5m"
 
 @pytest.mark.parametrize(("unit", "factor"), [("s", 1), ("ms", 1000)])
 def test_epoch_columns_are_compared_and_written_in_their_unit(database: Database, unit: str, factor: int) -> None:
-    database.execute("CREATE TABLE jobs (id int PRIMARY KEY, status text, attempts int, lease_until bigint, locked_by text, run_at bigint)")
+    database.execute(
+        "CREATE TABLE jobs (id int PRIMARY KEY, status text, attempts int, lease_until bigint, locked_by text, run_at bigint)"
+    )
     database.execute(
         "INSERT INTO jobs SELECT n, 'running', 1, extract(epoch FROM now() + make_interval(mins => n)) * %s, 'w', 0 FROM generate_series(-1, 1, 2) AS n",
         [factor],
     )
-    assert reap(database, SMALL.replace('available_at = "run_at"', f'available_at = {{ column = "run_at", unit = "{unit}" }}')).requeued == 1
-    delay = database.value(f"SELECT run_at::float8 / {factor} - extract(epoch FROM now()) FROM jobs WHERE status = 'pending'")
+    assert (
+        reap(
+            database,
+            SMALL.replace('available_at = "run_at"', f'available_at = {{ column = "run_at", unit = "{unit}" }}'),
+        ).requeued
+        == 1
+    )
+    delay = database.value(
+        f"SELECT run_at::float8 / {factor} - extract(epoch FROM now()) FROM jobs WHERE status = 'pending'"
+    )
     assert 15 < delay < 22
 
 
 @pytest.mark.parametrize("heartbeat", [None, "10 minutes", "1 minute"])
-def test_a_lease_may_be_a_timeout_after_the_claim_or_the_last_heartbeat(database: Database, heartbeat: str | None) -> None:
-    database.execute("CREATE TABLE jobs (id int PRIMARY KEY, status text, attempts int, started_at timestamptz, beat timestamptz, run_after timestamptz, priority int)")
-    database.execute("INSERT INTO jobs VALUES (1, 'running', 1, now() - interval '10 m', now() - %s::interval, now(), 0)", [heartbeat])
+def test_a_lease_may_be_a_timeout_after_the_claim_or_the_last_heartbeat(
+    database: Database, heartbeat: str | None
+) -> None:
+    database.execute(
+        "CREATE TABLE jobs (id int PRIMARY KEY, status text, attempts int, started_at timestamptz, beat timestamptz, run_after timestamptz, priority int)"
+    )
+    database.execute(
+        "INSERT INTO jobs VALUES (1, 'running', 1, now() - interval '10 m', now() - %s::interval, now(), 0)",
+        [heartbeat],
+    )
     toml = """
 [job_tables.jobs]
 table = "jobs"
@@ -263,7 +303,9 @@ heartbeat_at = "beat"
 
 
 @pytest.mark.case("R15")
-def test_row_level_security_that_hides_rows_is_an_error_and_an_all_true_policy_is_not(database: Database, make_role) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_row_level_security_that_hides_rows_is_an_error_and_an_all_true_policy_is_not(
+    database: Database, make_role
+) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     from pgq_ops.errors import NotPermitted  # noqa: PLC0415
 
     create_field_table(database)
@@ -272,8 +314,8 @@ def test_row_level_security_that_hides_rows_is_an_error_and_an_all_true_policy_i
     database.execute(f"GRANT SELECT, UPDATE ON jobs TO {role}; ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
     with pytest.raises(NotPermitted, match="CREATE POLICY"):
         reap(database, role=role)
-    database.execute(f"CREATE POLICY some ON jobs TO {role} USING (queue = 'mine')")
+    database.execute(f"CREATE POLICY mine ON jobs TO {role} USING (queue = 'mine')")
     with pytest.raises(NotPermitted, match="CREATE POLICY"):
         reap(database, role=role)
-    database.execute(f"CREATE POLICY every ON jobs TO {role} USING (true)")
+    database.execute(f"CREATE POLICY all_of_them ON jobs TO {role} USING (true)")
     assert reap(database, role=role).requeued == 1

@@ -1,0 +1,24 @@
+-- The leases of the first %(limit)s running rows by queue, each row in one of live, expired, stale and missing, and a
+-- live one maybe overlong and future too. The last column is the age in seconds of the longest expired one that has
+-- a finite end, stale ones left out.
+SELECT s.pgq_ops_queue,
+       count(*) FILTER (WHERE NOT s.pgq_ops_missing AND NOT s.pgq_ops_over),
+       count(*) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale),
+       count(*) FILTER (WHERE s.pgq_ops_stale),
+       count(*) FILTER (WHERE s.pgq_ops_missing),
+       count(*) FILTER (WHERE s.pgq_ops_overlong AND NOT s.pgq_ops_over),
+       count(*) FILTER (WHERE s.pgq_ops_future AND NOT s.pgq_ops_over),
+       max(s.pgq_ops_age) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale)
+FROM (
+    SELECT {queue} AS pgq_ops_queue,
+           COALESCE({ran_out}, false) AS pgq_ops_over,
+           COALESCE({is_stale}, false) AS pgq_ops_stale,
+           {is_missing} AS pgq_ops_missing,
+           COALESCE({is_overlong}, false) AS pgq_ops_overlong,
+           COALESCE({is_future}, false) AS pgq_ops_future,
+           CASE WHEN isfinite({expires_at}) THEN extract(epoch FROM now() - {expires_at})::float8 END AS pgq_ops_age
+    FROM {table} AS j
+    WHERE {is_running}
+    LIMIT %(limit)s
+) AS s
+GROUP BY 1
