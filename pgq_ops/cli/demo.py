@@ -15,7 +15,7 @@ def demo(
     ] = 30,
     workers: Annotated[int, typer.Option(min=2, max=64, help="How many workers run at a time.")] = 4,
     agent: Annotated[
-        bool, typer.Option("--agent/--no-agent", help="Leave the agent out to see what it is for.")
+        bool, typer.Option("--agent/--no-agent", help="Without it, see what becomes of the jobs.")
     ] = True,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep server and agent running afterwards, until Ctrl-C.")

@@ -101,7 +101,7 @@ def _copy(install: Path, cache: Path) -> None:
     for folder, _, files in os.walk(fresh):
         for path in (Path(folder), *(Path(folder, name) for name in files)):
             if not path.is_symlink():
-                path.chmod((path.stat().st_mode | 0o444 | (0o111 if path.is_dir() else 0)) & 0o755)
+                path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
     (fresh / _COUNT_FILE).write_text(str(_file_count(fresh) + 1))
     try:
         fresh.rename(cache)

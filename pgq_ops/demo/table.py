@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from pgq_ops.demo.statements import statement
+from pgq_ops.schema.versions import install
 
 if TYPE_CHECKING:
     from pgq_ops.demo.server import EmbeddedServer
@@ -17,11 +18,12 @@ RECORD_STATEMENTS = ("create_record", "create_recovery_function", "create_recove
 
 
 def make_database(server: EmbeddedServer) -> psycopg.Connection[Any]:
-    """Create it on the server, with its tables; returns a connection in autocommit mode."""
+    """Create it on the server, with its tables and the schema pgq_ops; returns a connection in autocommit mode."""
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {DATABASE}")
     connection = psycopg.connect(server.dsn(DATABASE), autocommit=True, application_name="pgq-ops demo")
     make_tables(connection)
+    install(connection)
     return connection
 
 
