@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pgq_ops.demo.account import Account, runnable_by
 from pgq_ops.demo.binaries import Binaries
 from pgq_ops.errors import PgqOpsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOMEBODY: Account = {"user": 65534, "group": 65534, "extra_groups": []}
 
