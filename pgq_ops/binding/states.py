@@ -82,7 +82,7 @@ class StateMapper:
         mine = [(name, text) for name, column, text in checks if column == state.name]
         try:
             for name, text in [*mine, ("", "true")]:
-                query = composing.SQL("SELECT {} FROM (SELECT {}::{} AS {}) AS j").format(
+                query = composing.SQL("SELECT {0}, {3} IS NULL FROM (SELECT {1}::{2} AS {3}) AS j").format(
                     expression(text), literal(value), type_name(state.type_name), identifier(str(state.name))
                 )
                 row = self.connection.execute(query, {}).fetchone()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgq_ops import sql
 from pgq_ops.tasks.reap import Reap
-from tests.support.binding import LEASE, bind_toml
+from tests.support.binding import bind_toml
 
 if TYPE_CHECKING:
     from pgq_ops.tasks.reap_result import ReapResult
     from tests.support.database import Database
-
-DEMO_SQL = "pgq_ops/demo/sql"
 
 # The table of field-cases.md: jobs(id, queue, status, attempts, max_attempts, lease_until, locked_by, run_at, created_at).
 FIELD_TABLE = """
@@ -63,11 +60,6 @@ def create_field_table(database: Database) -> None:
     database.execute("CREATE INDEX jobs_running ON jobs (id) WHERE status = 'running'")
 
 
-def create_lease_table(database: Database) -> None:
-    """The article's table with a lease, without indexes but its key."""
-    database.execute((sql.files("pgq_ops.demo") / "sql" / "create_jobs.sql").read_text(encoding="utf-8"))
-
-
 def reap(database: Database, toml: str = FIELD, *, include_stale: bool = False, role: str | None = None) -> ReapResult:
     """One pass, as a person's `pgq-ops reap` makes it."""
     bound = bind_toml(database, toml, role=role)
@@ -77,6 +69,3 @@ def reap(database: Database, toml: str = FIELD, *, include_stale: bool = False, 
 def statuses(database: Database, table: str = "jobs") -> dict[str, int]:
     """How many rows are in each status."""
     return dict(database.rows(f"SELECT status, count(*) FROM {table} GROUP BY 1"))  # noqa: S608  # a test's own table
-
-
-__all__ = ["FIELD", "LEASE", "create_field_table", "create_lease_table", "reap", "statuses"]
