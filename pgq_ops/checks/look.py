@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
-    from pgq_ops.stats.queue_depths import Depths
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,23 +4,42 @@
     collected = collector.collect(table, reaping=True, news=ReapNews())   # raises nothing a database can cause
     collected.findings, collected.failures, collected.reached
 
-The supervisor measures duration and success here, in one place, and keeps each probe to 1 % of the time:
-one that took t is not run again before 100 t. One that failed on a lock or a connection is tried again at
-the next call. Use one thread, and one Collector for a session.
+Duration and success of each probe are measured here, in one place. A probe that took t is not run again
+before 100 t, and its values stand until then; one that failed on a lock or the connection is tried again at
+the next call. A failed probe's values are gone at once. One Collector a session, used by one thread.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from psycopg.conninfo import conninfo_to_dict
+
 from pgq_ops.checks.look import Look, ReapNews
+from pgq_ops.checks.registry import findings_of
+from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.errors import PgqOpsError
+from pgq_ops.exporter import health
+from pgq_ops.exporter.pace import Pace
+from pgq_ops.job_table.queue_labels import queue_labels
+from pgq_ops.probes.memory import Memory
+from pgq_ops.probes.registry import PROBES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from pgq_ops.checks.finding import Finding
-    from pgq_ops.db import Session
+    from pgq_ops.db import Connection, Session
     from pgq_ops.exporter.store import Store
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.metrics import Sample
+    from pgq_ops.probes.probe import Probe
+
+# The key in the store for what the collection says of itself.
+_HEALTH = "collection"
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +53,7 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One collection of one job table."""
+    """One collection of one job table. `reached`: the database answered."""
 
     look: Look
     findings: tuple[Finding, ...]
@@ -43,20 +62,135 @@ class Collected:
 
 
 @dataclass(slots=True)
+class _Known:
+    """What is remembered of a job table between collections."""
+
+    table: JobTable
+    memory: Memory
+    pace: Pace
+    duration: dict[str, float] = field(default_factory=dict)
+    success: dict[str, bool] = field(default_factory=dict)
+    looked_at: float | None = None
+
+
+@dataclass(slots=True)
 class Collector:
-    """Collects over one session."""
+    """Collects over one session. `clock()` is monotonic seconds."""
 
     session: Session
     store: Store
+    probes: tuple[Probe, ...] = PROBES
+    clock: Callable[[], float] = time.monotonic
+    _tables: dict[str, _Known] = field(default_factory=dict)
+    _database: str = ""
 
     def collect(self, table: JobTable, *, reaping: bool | None = None, news: ReapNews | None = None) -> Collected:
-        """Run what is due for the table."""
-        raise NotImplementedError
+        """Run what is due for the table. `reaping`: whether an agent takes its expired leases back."""
+        try:
+            connection = self.session.connection()
+            now = self._now(connection)
+        except Exception as error:  # noqa: BLE001  # whatever keeps us from the database, the rest goes on
+            return self._not_reached(table, error)
+        known = self._known(table)
+        failures: list[ProbeFailure] = []
+        for probe in self.probes:
+            if known.pace.is_due(probe.name):
+                failures += self._run(probe, connection, known)
+        if known.success.get("jobs"):
+            known.looked_at = now
+        look = Look(table, known.memory.depths, known.memory.leases, known.memory.support, reaping, news or ReapNews())
+        findings = findings_of(look)
+        self.store.put(table.name, _HEALTH, self._health(table.name, known, findings))
+        return Collected(look, findings, tuple(failures), reached=not any(failure.lost for failure in failures))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
-        raise NotImplementedError
+        self.store.forget(job_table)
+        self.store.put(job_table, _HEALTH, [health.UP.sample(0, self.database, job_table)])
 
     def forget(self, job_table: str) -> None:
         """Export nothing more of a job table: another agent leads it, or it is configured no longer."""
-        raise NotImplementedError
+        self.store.forget(job_table)
+        self._tables.pop(job_table, None)
+
+    @property
+    def database(self) -> str:
+        """The database's name: of the last session, before the first one as the DSN (or libpq) has it."""
+        if not self._database:
+            secret = self.session.database.dsn
+            self._database = str(conninfo_to_dict(secret.get_secret_value() if secret else "").get("dbname") or "")
+        return self._database
+
+    def _now(self, connection: Connection) -> float:
+        self._database = connection.info.dbname
+        row = connection.execute(_CLOCK).fetchone()
+        return float(row[0]) if row else 0.0
+
+    def _known(self, table: JobTable) -> _Known:
+        known = self._tables.get(table.name)
+        if known is None or known.table.relation != table.relation or known.memory.database != self.database:
+            labels = queue_labels(self.database, table.name)
+            known = _Known(table, Memory(self.database, labels, self.clock), Pace(self.clock))
+            self._tables[table.name] = known
+        if known.table is not table:
+            known.table, known.memory.support = table, None
+        known.memory.labels.configure(policy.queue for policy in table.policies if policy.queue is not None)
+        return known
+
+    def _run(self, probe: Probe, connection: Connection, known: _Known) -> Iterator[ProbeFailure]:
+        """One probe, measured; yields its failure, if it failed."""
+        began = self.clock()
+        name = known.table.name
+        try:
+            self.store.put(name, probe.name, probe.collect(connection, known.table, known.memory))
+            known.success[probe.name] = True
+        except Exception as error:  # noqa: BLE001  # one probe's failure never stops the others
+            known.success[probe.name] = False
+            self.store.remove(name, probe.name)
+            _drop_rows(probe.name, known.memory)
+            lost = is_connection_loss(error) or connection.closed
+            if lost:
+                self.session.discard()
+            yield ProbeFailure(probe.name, error, lost)
+            blocked = lost or is_busy(error)
+        else:
+            blocked = False
+        known.duration[probe.name] = self.clock() - began
+        if blocked:
+            known.pace.blocked(probe.name)
+        else:
+            known.pace.looked(probe.name, known.duration[probe.name])
+
+    def _not_reached(self, table: JobTable, error: Exception) -> Collected:
+        if not isinstance(error, PgqOpsError):
+            self.session.discard()
+        known = self._known(table)
+        for probe in self.probes:
+            known.success[probe.name] = False
+            self.store.remove(table.name, probe.name)
+            _drop_rows(probe.name, known.memory)
+            known.pace.blocked(probe.name)
+        known.duration.clear()
+        self.store.put(table.name, _HEALTH, self._health(table.name, known, ()))
+        failures = (ProbeFailure("connection", error, lost=True),)
+        return Collected(Look(table), (), failures, reached=False)
+
+    def _health(self, name: str, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
+        labels = (self.database, name)
+        yield health.UP.sample(known.success.get("jobs", False), *labels)
+        if known.looked_at is not None:
+            yield health.TIMESTAMP.sample(known.looked_at, *labels)
+        for probe, success in known.success.items():
+            yield health.SUCCESS.sample(success, *labels, probe)
+        for probe, seconds in known.duration.items():
+            yield health.DURATION.sample(seconds, *labels, probe)
+        for finding in sorted({(finding.id, str(finding.severity)) for finding in findings}):
+            yield health.FINDINGS.sample(1, *labels, *finding)
+
+
+def _drop_rows(probe: str, memory: Memory) -> None:
+    """What a failed probe read before must not be judged again."""
+    if probe == "jobs":
+        memory.depths = None
+    if probe == "leases":
+        memory.leases = None

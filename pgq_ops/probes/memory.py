@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pgq_ops.stats import index_support
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pgq_ops.db import Connection
     from pgq_ops.job_table.queue_labels import QueueLabels
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
-    from pgq_ops.stats.queue_depths import Depths, Watermark
 
 # An index that was made or dropped, or a table that grew, is noticed after this long.
-SUPPORT_SECONDS = 120.0
+_SUPPORT_SECONDS = 60.0
 
 
 @dataclass(slots=True)
@@ -30,11 +35,19 @@ class Memory:
     depths: Depths | None = None
     leases: Leases | None = None
     support: IndexSupport | None = None
-    support_read_at: float = 0.0
-    watermark: Watermark | None = None
+    support_until: float = 0.0
+    watermark: float | None = None
+    """Epoch seconds, database clock: no pending job was available before it when they were last looked at."""
     plain_look_at: float = 0.0
     """Before this moment the look at pending jobs starts from the watermark."""
     finished_until: float | None = None
     """Epoch seconds, database clock: jobs that finished until then are counted."""
     finished: dict[tuple[str, str], int] = field(default_factory=dict)
     """Finished jobs counted so far, by queue label and state."""
+
+    def supported(self, connection: Connection, table: JobTable) -> IndexSupport:
+        """Which questions are cheap, asked anew after a minute. Raises the driver's errors."""
+        if self.support is None or self.now() >= self.support_until:
+            self.support = index_support.read(connection, table)
+            self.support_until = self.now() + _SUPPORT_SECONDS
+        return self.support

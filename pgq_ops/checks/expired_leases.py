@@ -1,0 +1,61 @@
+"""Jobs whose worker is gone and that nobody takes back."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.policies import cared_for
+from pgq_ops.checks.wording import by_queue, command, counted
+from pgq_ops.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import Look
+    from pgq_ops.config.policy import QueuePolicy
+
+# A pass that is missed may be chance (a lock, a slow batch), three are not.
+_PASSES = 3
+
+
+def check(look: Look) -> Iterator[Finding]:
+    """`not-reaped` where no agent reaps; `expired-leases` where one should have by now, or nobody knows."""
+    patience = (lambda _: 0.0) if look.reaping is False else _patience
+    stranded = [
+        queue for queue, policy in cared_for(look) if queue.expired and queue.oldest_expired_seconds >= patience(policy)
+    ]
+    if not stranded:
+        return
+    total = sum(queue.expired for queue in stranded)
+    oldest = max(queue.oldest_expired_seconds for queue in stranded)
+    evidence = {
+        "expired": total,
+        "oldest_expired_seconds": round(oldest, 1),
+        "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
+    }
+    held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
+    if look.reaping is False:
+        yield Finding(
+            "not-reaped",
+            Severity.CRITICAL,
+            f"{held}, and no agent takes them back",
+            evidence,
+            f'{command("pgq-ops", "reap")}\n# or for good, in pgq-ops.toml:\n[agent]\nmode = "manage"\n'
+            f"[job_tables.{_toml_key(look.table.name)}.reaper]",
+        )
+    else:
+        late = "although an agent should have taken them back" if look.reaping else "and nobody has taken them back"
+        yield Finding("expired-leases", Severity.CRITICAL, f"{held}, {late}", evidence, command("pgq-ops", "reap"))
+
+
+def _patience(policy: QueuePolicy) -> float:
+    """How long after the lease's end, in seconds, the reaper has had its chance."""
+    reaper = policy.reaper
+    return (policy.lease.grace + reaper.settle + _PASSES * reaper.every).total_seconds()
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)

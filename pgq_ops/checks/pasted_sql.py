@@ -1,0 +1,33 @@
+"""SQL as text to paste into psql, made of the fragments that the statements are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from psycopg import sql as composing
+
+from pgq_ops.job_table.quoting import identifier
+
+if TYPE_CHECKING:
+    from pgq_ops.job_table.table import JobTable
+
+
+def plain(fragment: composing.Composable) -> str:
+    """The text, with each `%` once and on one line."""
+    return " ".join(fragment.as_string(None).replace("%%", "%").split("\n"))
+
+
+def predicate(table: JobTable, state: str) -> str:
+    """A state's condition without the alias `j`, as an index has to have it."""
+    mapped = table.fields.get("state")
+    if mapped is not None and mapped.name is not None:
+        mapped = replace(mapped, value=identifier(mapped.name))
+    return plain(table.states[state].predicate(mapped))
+
+
+def rows_where(table: JobTable, condition: composing.Composable, *fields: str) -> str:
+    """A query for the jobs of a condition: their id, the mapped ones of the fields, at most 100."""
+    shown = [table.fields[name].value for name in ("id", *fields) if name in table.fields] or [table.key_text()]
+    query = composing.SQL("SELECT {} FROM {} AS j WHERE {} LIMIT 100;")
+    return plain(query.format(composing.SQL(", ").join(shown), table.relation.sql, condition))

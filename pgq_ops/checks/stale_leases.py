@@ -1,0 +1,30 @@
+"""Leases that ran out so long ago that the agent leaves the jobs to a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.policies import cared_for
+from pgq_ops.checks.wording import by_queue, command, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import Look
+
+
+def check(look: Look) -> Iterator[Finding]:
+    """Critical: such a job stays where it is until somebody decides."""
+    stale = [(queue.queue, queue.stale) for queue, _ in cared_for(look) if queue.stale]
+    if stale:
+        total = sum(number for _, number in stale)
+        yield Finding(
+            "stale-leases",
+            Severity.CRITICAL,
+            f"{counted(total, 'job')} of {look.table} expired longer ago than reaper.max_expired_age; the agent leaves"
+            " them alone, as running them again so late may do harm",
+            {"stale": total, "queues": by_queue(stale)},
+            f"{command('pgq-ops', 'reap', '--include-stale', '--dry-run')}\n"
+            f"{command('pgq-ops', 'reap', '--include-stale')}",
+        )

@@ -1,0 +1,43 @@
+"""Leases that are alive and should not be: extended for too long, or ending further ahead than any lease can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.pasted_sql import rows_where
+from pgq_ops.checks.wording import by_queue, counted
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.quoting import all_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import Look
+
+
+def check(look: Look) -> Iterator[Finding]:
+    """Warnings `overlong-leases` and `future-leases`; the remedy is a query for the jobs, whose workers need a look."""
+    if look.leases is None:
+        return
+    terms = LeaseTerms(look.table, look.table.policies)
+    for condition, predicate, what in (
+        ("overlong", terms.is_overlong(), "kept alive longer than lease.max_runtime: their workers may hang"),
+        ("future", terms.is_future(), "ending further ahead than any lease can: nothing takes those jobs back"),
+    ):
+        total = look.leases.total(condition)
+        if total:
+            yield Finding(
+                f"{condition}-leases",
+                Severity.WARNING,
+                f"{counted(total, 'lease')} of {look.table} {what}",
+                {
+                    condition: total,
+                    "queues": by_queue((one.queue, getattr(one, condition)) for one in look.leases.queues),
+                },
+                rows_where(
+                    look.table,
+                    all_of([look.table.is_state("running"), predicate]),
+                    *("owner", "leased_at", "heartbeat_at", "lease_expires_at"),
+                ),
+            )

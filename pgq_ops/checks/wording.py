@@ -1,0 +1,32 @@
+"""Words that several checks need: counted nouns, queues by name, commands to paste."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from pgq_ops.job_table.queue_labels import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Evidence names the worst queues, not fifty thousand.
+_MOST_QUEUES = 10
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def command(*words: str) -> str:
+    """A command line for a shell."""
+    return shlex.join(words)
+
+
+def by_queue(numbers: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """The queues with the highest numbers, those with none left out."""
+    ranked = sorted(
+        ((shown(queue), number) for queue, number in numbers if number), key=lambda pair: (-pair[1], pair[0])
+    )
+    return dict(ranked[:_MOST_QUEUES])

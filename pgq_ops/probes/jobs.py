@@ -1,0 +1,79 @@
+"""Jobs by queue and state, and how long the oldest have been waiting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.job_table.queue_labels import ALL_QUEUES
+from pgq_ops.metrics import Family
+from pgq_ops.stats import depth, queue_depths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.metrics import Sample
+    from pgq_ops.probes.memory import Memory
+    from pgq_ops.stats.depth import Count, Depths, QueueDepth
+
+_QUEUE = ("database", "job_table", "queue")
+
+JOBS = Family("jobs", "Jobs in the table, dead-letter table included.", (*_QUEUE, "state"))
+JOBS_EXACT = Family("jobs_exact", "1 where pgqops_jobs was counted, 0 where it is an estimate.", (*_QUEUE, "state"))
+OLDEST_READY = Family(
+    "oldest_ready_age_seconds", "How long the oldest ready job has been due; 0 when nothing is ready.", _QUEUE
+)
+OLDEST_READY_EXACT = Family(
+    "oldest_ready_exact", "1 where the oldest ready age was read, 0 where it is only bounded.", _QUEUE
+)
+OLDEST_DEAD = Family("oldest_dead_age_seconds", "How long the oldest dead job has been dead; 0 when none is.", _QUEUE)
+
+# A look that was cut off would be again for as long as whatever keeps dead rows in the index goes on.
+_AFTER_TIMEOUT_SECONDS = 60.0
+# States that a queue is ranked by when labels are scarce: finished history says little about today.
+_ACTIVE = ("scheduled", "ready", "running", "dead")
+
+
+class Jobs:
+    """The probe."""
+
+    name = "jobs"
+    families = (JOBS, JOBS_EXACT, OLDEST_READY, OLDEST_READY_EXACT, OLDEST_DEAD)
+
+    def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
+        """Look at the jobs; leaves the rows in the memory."""
+        support = memory.supported(connection, table)
+        remembered = queue_depths.Remembered(
+            memory.labels.known(), memory.watermark, from_watermark=memory.now() < memory.plain_look_at
+        )
+        depths = queue_depths.read(connection, table, support, remembered)
+        if depths.timed_out and not remembered.from_watermark:
+            memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
+        memory.watermark = depths.watermark or memory.watermark
+        memory.depths = depths
+        memory.labels.admit({queue.queue: _size(queue) for queue in depths.queues})
+        return list(_samples(depths, table.name, memory))
+
+
+def _size(depth: QueueDepth) -> int:
+    return sum(depth.counts[state].value for state in _ACTIVE if state in depth.counts)
+
+
+def _samples(depths: Depths, name: str, memory: Memory) -> Iterator[Sample]:
+    for label, queue in depth.by_label(depths.queues, memory.labels.label).items():
+        labels = (memory.database, name, label)
+        for state, count in queue.counts.items():
+            yield from _count(count, *labels, state)
+        if queue.oldest_ready is not None:
+            yield OLDEST_READY.sample(queue.oldest_ready.seconds, *labels)
+            yield OLDEST_READY_EXACT.sample(queue.oldest_ready.exact, *labels)
+        if queue.oldest_dead_seconds is not None:
+            yield OLDEST_DEAD.sample(queue.oldest_dead_seconds, *labels)
+    for state, count in depths.all_queues.items():
+        yield from _count(count, memory.database, name, ALL_QUEUES, state)
+
+
+def _count(count: Count, *labels: str) -> Iterator[Sample]:
+    yield JOBS.sample(count.value, *labels)
+    yield JOBS_EXACT.sample(count.exact, *labels)

@@ -1,0 +1,15 @@
+"""Every probe, in the order in which they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.probes.finished import Finished
+from pgq_ops.probes.jobs import Jobs
+from pgq_ops.probes.leases import Leases
+from pgq_ops.probes.slo import Slo
+
+if TYPE_CHECKING:
+    from pgq_ops.probes.probe import Probe
+
+PROBES: tuple[Probe, ...] = (Jobs(), Leases(), Finished(), Slo())

@@ -1,0 +1,147 @@
+"""Which questions about a job table an index answers, so that they may be asked of a table with a long history.
+
+The planner is asked, with the looks' own statements: it knows which partial index a predicate proves.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from pgq_ops import sql
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.stats import estimates, finished_jobs, job_sample, partition_tree, plans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from psycopg import sql as composing
+
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.partition_tree import Branch
+    from pgq_ops.stats.plans import Plan
+
+
+class Question(StrEnum):
+    """What is asked of the table."""
+
+    PENDING_IN_ORDER = "pending by available_at"
+    PENDING = "pending"
+    RUNNING = "running"
+    DEAD = "dead"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired leases"
+    EXPIRED_IN_ORDER = "expired leases by lease column"
+    FINISHED = "finished since"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The indexes (one a leaf) that answer a question. `whole`: they hold the rows asked for and no others."""
+
+    indexes: tuple[str, ...]
+    oids: tuple[int, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSupport:
+    """What may be asked. `small`: the table may be read whole, so anything may. `tree`: the tables to index."""
+
+    serving: Mapping[Question, Serving]
+    small: bool
+    tree: tuple[Branch, ...] = ()
+
+    def is_cheap(self, question: Question | str) -> bool:
+        """Whether the question costs no scan of a long history."""
+        return self.small or Question(question) in self.serving
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    oid: int
+    partial: bool
+    first: re.Pattern[str]
+
+
+def read(connection: Connection, table: JobTable) -> IndexSupport:
+    """Ask the planner; runs none of the statements. Worth remembering for minutes. Raises the driver's errors."""
+    serving: dict[Question, Serving] = {}
+    with plans.through_indexes(connection):
+        for question, statement in _statements(table):
+            parameters = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
+            plan = plans.explain(connection, statement, parameters)
+            if question in (Question.PENDING_IN_ORDER, Question.EXPIRED_IN_ORDER) and plans.sorts(plan):
+                continue
+            found = _serving(connection, plan)
+            if found is not None:
+                serving[question] = found
+    small = estimates.is_small(connection, table)
+    return IndexSupport(serving, small, partition_tree.read(connection, table))
+
+
+def _statements(table: JobTable) -> Iterator[tuple[Question, composing.Composed]]:
+    if "available_at" in table.fields and "pending" in table.states:
+        yield Question.PENDING_IN_ORDER, job_sample.jobs_in(table, "pending", ordered=True)
+    for question in (Question.PENDING, Question.RUNNING, Question.DEAD, Question.BLOCKED, Question.CANCELLED):
+        if question.value in table.states:
+            yield question, job_sample.jobs_in(table, question.value)
+    if table.has_lease and "running" in table.states:
+        terms = LeaseTerms(table, table.policies)
+        fragments = {"table": table.relation.sql, "is_running": table.is_state("running"), "ran_out": terms.ran_out()}
+        yield Question.EXPIRED, sql.statement("stats/expired_rows", fragments)
+        if (column := terms.column()) is not None:
+            ordered = fragments | {"lease": column.value}
+            yield Question.EXPIRED_IN_ORDER, sql.statement("stats/expired_rows_in_order", ordered)
+    finished = finished_jobs.look(table)
+    if finished is not None:
+        yield Question.FINISHED, finished
+
+
+def _serving(connection: Connection, plan: Plan) -> Serving | None:
+    """The indexes of a plan, if each of its scans is narrowed by one."""
+    scans = list(plans.job_scans(plan))
+    used = [(scan, node) for scan in scans for node in plans.nodes(scan) if "Index Name" in node]
+    if not scans or {id(scan) for scan, _ in used} != {id(scan) for scan in scans}:
+        return None
+    facts = _facts(connection, [(scan["Schema"], node["Index Name"]) for scan, node in used])
+    indexes = [facts[scan["Schema"], node["Index Name"]] for scan, node in used]
+    narrowed = [_narrows(index, node) for index, (_, node) in zip(indexes, used, strict=True)]
+    if not _every_scan_is_narrowed(scans, used, narrowed):
+        return None
+    whole = all(index.partial for index in indexes) and not any("Filter" in scan for scan in scans)
+    names = tuple(dict.fromkeys(str(node["Index Name"]) for _, node in used))
+    return Serving(names, tuple(index.oid for index in indexes), whole and len(used) == len(scans))
+
+
+def _every_scan_is_narrowed(scans: list[Plan], used: list[tuple[Plan, Plan]], narrowed: list[bool]) -> bool:
+    """Of several bitmaps that are ORed each must narrow; of those that are ANDed one is enough."""
+    for scan in scans:
+        mine = [narrows for narrows, (owner, _) in zip(narrowed, used, strict=True) if owner is scan]
+        anded = any(node["Node Type"] == "BitmapAnd" for node in plans.nodes(scan))
+        if not (any(mine) if anded else all(mine)):
+            return False
+    return True
+
+
+def _narrows(index: _Index, node: Plan) -> bool:
+    """Whether the index leads to the rows rather than merely being gone through.
+
+    A partial index does, since the planner has proven its predicate. Of a full one the first column must be
+    in the condition: without it the whole index is read.
+    """
+    condition: Any = node.get("Index Cond", "")
+    return index.partial or index.first.search(re.sub(r"\bj(_\d+)?\.", "", condition)) is not None
+
+
+def _facts(connection: Connection, names: list[tuple[str, str]]) -> dict[tuple[str, str], _Index]:
+    parameters = {"schemas": [schema for schema, _ in names], "names": [name for _, name in names]}
+    rows = connection.execute(sql.statement("stats/index_facts"), parameters).fetchall()
+    return {
+        (schema, name): _Index(oid, partial, re.compile(rf'(?<![\w$"]){re.escape(first)}(?![\w$"])'))
+        for schema, name, oid, partial, first in rows
+    }

@@ -1,0 +1,86 @@
+"""How the leases of running jobs stand, by queue; each queue under its own policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.stats.job_sample import CAP
+from pgq_ops.stats.plans import through_indexes
+
+if TYPE_CHECKING:
+    from psycopg import sql as composing
+
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLeases:
+    """The running jobs of one queue: each is live, expired, stale or missing. Live ones may be more than that.
+
+    `expired` ran out (grace included) and is not stale; `overlong` and `future` are among the live ones.
+    `oldest_expired_seconds` counts from the lease's end; 0 without any expired one, and for `-infinity`.
+    """
+
+    queue: str | None
+    live: int = 0
+    expired: int = 0
+    stale: int = 0
+    missing: int = 0
+    overlong: int = 0
+    future: int = 0
+    oldest_expired_seconds: float = 0.0
+
+    @property
+    def running(self) -> int:
+        """All running jobs of the queue."""
+        return self.live + self.expired + self.stale + self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """All queues. `truncated`: there are more running jobs than were looked at, so each number is a lower bound."""
+
+    queues: tuple[QueueLeases, ...]
+    truncated: bool = False
+
+    def total(self, condition: str) -> int:
+        """The sum of one of the conditions over the queues."""
+        return sum(int(getattr(queue, condition)) for queue in self.queues)
+
+
+def look(table: JobTable) -> composing.Composed:
+    """The look at the running jobs. Parameter: `limit`."""
+    terms = LeaseTerms(table, table.policies)
+    fragments = {
+        "queue": table.queue(),
+        "table": table.relation.sql,
+        "is_running": table.is_state("running"),
+        "ran_out": terms.ran_out(),
+        "is_stale": terms.is_stale(),
+        "is_missing": terms.is_missing(),
+        "is_overlong": terms.is_overlong(),
+        "is_future": terms.is_future(),
+        "expires_at": terms.expires_at(),
+    }
+    return sql.statement("stats/leases_by_queue", fragments)
+
+
+def read(connection: Connection, table: JobTable, cap: int = CAP) -> Leases:
+    """Look at up to `cap` running jobs; raises the driver's errors.
+
+    To be done unasked only where `IndexSupport.is_cheap("running")`.
+    """
+    with through_indexes(connection):
+        rows = connection.execute(look(table), {"limit": cap + 1}).fetchall()
+    queues = tuple(_queue(*row) for row in rows)
+    return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)
+
+
+def _queue(queue: str | None, *numbers: float | None) -> QueueLeases:
+    *counts, age = numbers
+    live, expired, stale, missing, overlong, future = (int(count or 0) for count in counts)
+    return QueueLeases(queue, live, expired, stale, missing, overlong, future, max(0.0, age or 0.0))

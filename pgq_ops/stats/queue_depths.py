@@ -1,0 +1,187 @@
+"""How many jobs there are by queue and state, and how old the oldest of them are.
+
+A small table is read whole. Of any other each state is looked at through an index, at most 10,001 rows;
+beyond that, without an index, or when a look is cut off by the session's timeout, numbers are estimates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from psycopg import errors
+
+from pgq_ops.job_table.quoting import all_of
+from pgq_ops.stats import estimates, job_sample, plans
+from pgq_ops.stats.depth import Age, Depths
+from pgq_ops.stats.depth_tally import Tally
+from pgq_ops.stats.extrapolation import Sample
+from pgq_ops.stats.index_support import Question
+
+if TYPE_CHECKING:
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.stats.index_support import IndexSupport
+
+# A job may become visible this long after its available_at, when its transaction took so long. The watermark
+# stays so far behind, and a look that is not cut off finds later ones too.
+_LATE_COMMITS_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the last looks left: queues to report even when empty, and the pending jobs' watermark (`Depths`).
+
+    `from_watermark`: begin there at once, since the plain look was cut off lately.
+    """
+
+    queues: tuple[str | None, ...] = ()
+    watermark: float | None = None
+    from_watermark: bool = False
+
+
+def read(
+    connection: Connection, table: JobTable, support: IndexSupport, remembered: Remembered | None = None
+) -> Depths:
+    """Look at the jobs. A statement that the session's timeout ends is replaced by an estimate.
+
+    Raises the driver's other errors, such as for a lock that cannot be had.
+    """
+    return _Reading(connection, table, support, remembered or Remembered()).read()
+
+
+@dataclass(slots=True)
+class _Reading:
+    connection: Connection
+    table: JobTable
+    support: IndexSupport
+    remembered: Remembered
+    tally: Tally = field(default_factory=Tally)
+    watermark: float | None = None
+    timed_out: bool = False
+
+    def read(self) -> Depths:
+        if not (self.support.small and self._whole()):
+            self._pending()
+            for state in ("running", "dead", "blocked", "cancelled"):
+                if state in self.table.states:
+                    self._state(state)
+            if "done" in self.table.states:
+                # No index would make counting them cheap: they are what is left of the table's rows.
+                rows = estimates.table_rows(self.connection, self.table.relation.oid).live
+                self.tally.guess("done", max(0, rows - self.tally.rows()))
+        if self.table.dead_letters is not None:
+            self._dead_letters(self.table.dead_letters.relation)
+        known = [policy.queue for policy in self.table.policies if policy.queue is not None]
+        if "queue" not in self.table.fields:
+            known.append("default")
+        queues = self.tally.queues([*known, *self.remembered.queues])
+        return Depths(queues, self.tally.all_queues, self.watermark, self.timed_out)
+
+    def _whole(self) -> bool:
+        """Read every row; False where that takes too long after all."""
+        try:
+            with self.connection.transaction():
+                rows = job_sample.read(self.connection, job_sample.all_jobs(self.table), limit=None)
+        except errors.QueryCanceled:
+            return False
+        sample = Sample(rows, complete=True)
+        states = [state for state in job_sample.STATES if state in self.table.states and state != "pending"]
+        self.tally.enter(sample, ["scheduled", "ready", *states, "unknown"], lambda: 0)
+        self.tally.enter_ages_of_ready(sample, now=0.0)
+        if "dead" in states:
+            self.tally.enter_ages_of_dead(sample)
+        return True
+
+    def _pending(self) -> None:
+        if "pending" not in self.table.states:
+            return
+        ordered = Question.PENDING_IN_ORDER in self.support.serving
+        if not ordered and Question.PENDING not in self.support.serving:
+            self._guess_pending()
+            return
+        if not self.remembered.from_watermark and self._look_at_pending(ordered=ordered, watermark=None):
+            return
+        self.timed_out = True
+        watermark = self.remembered.watermark
+        if watermark is None and ordered:
+            watermark = self._recently()
+        if watermark is None or not self._look_at_pending(ordered=ordered, watermark=watermark):
+            self._guess_pending()
+
+    def _look_at_pending(self, *, ordered: bool, watermark: float | None) -> bool:
+        """One look; False where it took too long."""
+        look = job_sample.jobs_in(self.table, "pending", ordered=ordered, after_watermark=watermark is not None)
+        parameters = {} if watermark is None else {"watermark": watermark}
+        try:
+            with plans.through_indexes(self.connection) as now:
+                rows = job_sample.read(self.connection, look, **parameters)
+        except errors.QueryCanceled:
+            return False
+        available = self.table.fields.get("available_at")
+        nulls_last = available is None or not available.not_null
+        sample = Sample(rows, in_order=ordered, nulls_last=nulls_last, trusted=watermark is None)
+        question = Question.PENDING_IN_ORDER if ordered else Question.PENDING
+        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question))
+        self.tally.enter_ages_of_ready(sample, now)
+        if ordered:
+            first = sample.first_moment()
+            self.watermark = min(now - _LATE_COMMITS_SECONDS, now if first is None else first)
+        return True
+
+    def _state(self, state: str) -> None:
+        """Running, dead, blocked or cancelled jobs."""
+        question = Question(state)
+        if question in self.support.serving:
+            try:
+                with plans.through_indexes(self.connection):
+                    rows = job_sample.read(self.connection, job_sample.jobs_in(self.table, state))
+            except errors.QueryCanceled:
+                pass
+            else:
+                sample = Sample(rows)
+                self.tally.enter(sample, [state], lambda: self._estimated(state, question))
+                if state == "dead":
+                    self.tally.enter_ages_of_dead(sample)
+                return
+        self.tally.guess(state, self._estimated(state, question))
+
+    def _dead_letters(self, relation: Relation) -> None:
+        def estimated() -> int:
+            return estimates.table_rows(self.connection, relation.oid).live
+
+        try:
+            with self.connection.transaction():
+                rows = job_sample.read(self.connection, job_sample.dead_letters(self.table, relation))
+        except errors.QueryCanceled:
+            before = self.tally.all_queues.get("dead")
+            self.tally.guess("dead", estimated() + (before.value if before else 0))
+        else:
+            self.tally.add_dead_letters(Sample(rows), estimated)
+
+    def _estimated(self, state: str, question: Question) -> int:
+        serving = self.support.serving.get(question)
+        if serving is not None and serving.whole:
+            return estimates.index_rows(self.connection, serving)
+        return estimates.planned_rows(self.connection, self.table, self.table.is_state(state))
+
+    def _guess_pending(self) -> None:
+        ordered = Question.PENDING_IN_ORDER in self.support.serving
+        pending = self._estimated("pending", Question.PENDING_IN_ORDER if ordered else Question.PENDING)
+        due = all_of([self.table.is_state("pending"), self.table.is_due()])
+        ready = min(pending, estimates.planned_rows(self.connection, self.table, due))
+        self.tally.guess("ready", ready)
+        self.tally.guess("scheduled", pending - ready)
+        if self.timed_out and self.remembered.watermark is not None:
+            self.watermark = self.remembered.watermark
+            age = max(0.0, self._now() - self.watermark)
+            self.tally.oldest_ready_elsewhere = Age(age, exact=False)
+
+    def _recently(self) -> float:
+        """Where to begin without a watermark: late enough to be fast, early enough to see the promise broken."""
+        promised = max(policy.slo.oldest_ready.total_seconds() for policy in self.table.policies)
+        return self._now() - 2 * promised
+
+    def _now(self) -> float:
+        with plans.through_indexes(self.connection) as now:
+            return now
