@@ -1,0 +1,104 @@
+"""The least that a role needs, by tier: as statements to read, to run in psql, or to run here.
+
+Every tier holds `observe`; no tier holds another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.db import driver_errors
+from pgq_ops.errors import NotPermitted, UsageError
+from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
+from pgq_ops.schema.tier import Tier
+from pgq_ops.schema.versions import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from psycopg.errors import Diagnostic
+
+    from pgq_ops.db import Connection
+    from pgq_ops.job_table.table import JobTable
+
+# A GRANT by somebody who may grant a part only is no error to PostgreSQL: it warns (aclchk.c,
+# ERRCODE_WARNING_PRIVILEGE_NOT_GRANTED) and grants that part.
+_NOT_ALL_GRANTED = "01007"
+
+
+def plan(
+    connection: Connection, role: str, tables: Sequence[JobTable], tiers: Collection[Tier], *, payload: bool = False
+) -> tuple[Grant, ...]:
+    """What the role needs for the tiers, each statement once. Raises UsageError for a role that is not there."""
+    with driver_errors("look up what the role needs"):
+        found = connection.execute(sql.statement("catalog/role"), {"role": role}).fetchone()
+        if found is None:
+            raise UsageError(f'there is no role "{role}": make it with CREATE ROLE {quoted(role)} LOGIN;')
+        is_superuser, monitors = found
+        if is_superuser:
+            return (Grant(f"{role} is a superuser, who needs no grants and should not run pgq-ops"),)
+        grants = [*_monitor(role, monitors=monitors), *_own_schema(connection, role, tiers)]
+        for table in tables:
+            one = TableGrants(connection, table, role, payload)
+            tier_grants = {
+                Tier.OBSERVE: one.observe,
+                Tier.REAP: one.reap,
+                Tier.VACUUM: one.vacuum,
+                Tier.RETIRE: one.retire,
+            }
+            for tier, grants_of in tier_grants.items():
+                if tier in tiers or tier is Tier.OBSERVE:
+                    grants += grants_of()
+    once: dict[str, Grant] = {}
+    for grant in grants:
+        once.setdefault(grant.statement or grant.why, grant)
+    return tuple(once.values())
+
+
+def script(grants: Sequence[Grant]) -> str:
+    """The statements for psql, in one transaction, each behind a comment with its reason."""
+    lines = ["BEGIN;"]
+    for grant in grants:
+        lines.append(f"-- {' '.join(grant.why.split())}")
+        lines += [f"{grant.statement};"] if grant.statement else []
+    return "\n".join([*lines, "COMMIT;"]) + "\n"
+
+
+def apply(connection: Connection, grants: Sequence[Grant]) -> None:
+    """Run the statements in one transaction; raises NotPermitted where this role may not grant one of them."""
+    warnings: list[str] = []
+
+    def notice(diagnostic: Diagnostic) -> None:
+        if diagnostic.sqlstate == _NOT_ALL_GRANTED:
+            warnings.append(str(diagnostic.message_primary))
+
+    connection.add_notice_handler(notice)
+    try:
+        with connection.transaction():
+            for statement in [grant.statement for grant in grants if grant.statement]:
+                with driver_errors(f"run {statement}"):
+                    connection.execute(statement.encode())
+                if warnings:
+                    raise NotPermitted(f"could not run {statement}: {warnings[0]}")
+    finally:
+        connection.remove_notice_handler(notice)
+
+
+def _monitor(role: str, *, monitors: bool) -> Iterator[Grant]:
+    if not monitors:
+        yield Grant("to see other sessions and their transactions", f"GRANT pg_monitor TO {quoted(role)}")
+
+
+def _own_schema(connection: Connection, role: str, tiers: Collection[Tier]) -> Iterator[Grant]:
+    if installed(connection) is None:
+        yield Grant("the schema pgq_ops is not installed; after `pgq-ops install` it needs grants too")
+        return
+    to = f"TO {quoted(role)}"
+    why = "to read what pgq-ops remembers"
+    yield Grant(why, f"GRANT USAGE ON SCHEMA pgq_ops {to}")
+    yield Grant(why, f"GRANT SELECT ON TABLE pgq_ops.schema_version, pgq_ops.task, pgq_ops.reap_log {to}")
+    if set(tiers) - {Tier.OBSERVE}:
+        yield Grant("to remember the runs of tasks", f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.task {to}")
+    if Tier.REAP in tiers:
+        yield Grant("to remember what was reaped", f"GRANT INSERT, DELETE ON TABLE pgq_ops.reap_log {to}")
