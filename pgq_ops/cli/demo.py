@@ -11,7 +11,7 @@ from pgq_ops.cli.options import JsonOption
 
 def demo(
     seconds: Annotated[
-        float, typer.Option(min=10, max=86_400, help="How long it runs, from the start to the empty queue.")
+        float, typer.Option(min=10, max=3600, help="How long it runs, from the start to the empty queue.")
     ] = 30,
     workers: Annotated[int, typer.Option(min=2, max=64, help="How many workers run at a time.")] = 4,
     agent: Annotated[

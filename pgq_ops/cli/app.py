@@ -1,0 +1,57 @@
+"""The command `pgq-ops`: which commands there are, and how each of them ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from pgq_ops.cli.ending import exit_code
+from pgq_ops.cli.lazy_group import Entry, LazyGroup
+
+COMMANDS = (
+    Entry("demo", "pgq_ops.cli.demo:demo", "Watch dead workers' jobs come back, on a throw-away server."),
+    Entry("config", "pgq_ops.cli.config:app", "Check or show the configuration."),
+    Entry("install", "pgq_ops.cli.install:install", "Install or upgrade the pgq_ops schema in the database."),
+    Entry("grants", "pgq_ops.cli.grants:grants", "Grant a role the least that pgq-ops needs, by tier."),
+)
+
+
+class Commands(LazyGroup):
+    """The commands of `pgq-ops`."""
+
+    entries = COMMANDS
+
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"pgq-ops {version('pgq-ops')}")  # noqa: T201 (this is the command's output)
+        raise typer.Exit
+
+
+@app.callback()
+def pgq_ops(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Operate and watch a PostgreSQL job table that your own workers use."""
+
+
+def main() -> None:
+    """Run the command that was typed and end the process with its exit code."""
+    sys.exit(exit_code(lambda: get_command(app)(prog_name="pgq-ops")))
