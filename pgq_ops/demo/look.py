@@ -1,4 +1,7 @@
-"""What the job table and the record say at one moment."""
+"""What the job table and the record say at one moment.
+
+Plain statements of the demo's own: it is to be a witness of what pgq-ops does, so it does not ask pgq-ops.
+"""
 
 from __future__ import annotations
 

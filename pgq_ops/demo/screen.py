@@ -43,7 +43,7 @@ class Screen:
         """Add to the last events."""
         self._events.append(f"{seconds:5.1f} s  {text}")
         if self._frame is None:
-            self._live.update(Text("\n".join(self._events)), refresh=True)
+            self._live.update(self._last_events(), refresh=True)
 
     def draw(self, frame: Frame) -> None:
         """Show the frame."""

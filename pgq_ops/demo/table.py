@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 DATABASE = "demo"
 JOB_TABLE_STATEMENTS = ("create_jobs", "create_pending_index", "create_running_index", "create_failed_index")
-RECORD_STATEMENTS = ("create_record", "create_recovery_function", "create_recovery_trigger")
+RECORD_STATEMENTS = (
+    "create_record",
+    "create_record_job_index",
+    "create_record_end_index",
+    "create_recovery_function",
+    "create_recovery_trigger",
+)
 
 
 def make_database(server: EmbeddedServer) -> psycopg.Connection[Any]:
