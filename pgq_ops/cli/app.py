@@ -13,6 +13,11 @@ from pgq_ops.cli.lazy_group import Entry, LazyGroup
 
 COMMANDS = (
     Entry("demo", "pgq_ops.cli.demo:demo", "Watch dead workers' jobs come back, on a throw-away server."),
+    Entry(
+        "agent", "pgq_ops.cli.agent:agent", "Run beside your workers: give back the jobs of dead ones, export metrics."
+    ),
+    Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
+    Entry("metrics", "pgq_ops.cli.metrics:metrics", "Print the metrics once."),
     Entry("config", "pgq_ops.cli.config:app", "Check or show the configuration."),
     Entry("install", "pgq_ops.cli.install:install", "Install or upgrade the pgq_ops schema in the database."),
     Entry("grants", "pgq_ops.cli.grants:grants", "Grant a role the least that pgq-ops needs, by tier."),

@@ -30,7 +30,7 @@ def load_config(path: Path | None, **flags: object) -> LoadedConfig:
     `flags` are values by key with `__` for the dots (`agent__listen`), None where a flag was not given.
     Raises ConfigError.
     """
-    register_secrets([os.environ.get("PGPASSWORD", "")])
+    register_secrets([os.environ.get("PGPASSWORD", ""), *secrets_in(os.environ.get("PGQ_OPS_DSN", ""))])
     loaded = load(path, os.environ, {key.replace("__", "."): value for key, value in flags.items()})
     for dsn in (loaded.config.database.dsn, loaded.config.database.direct_dsn):
         if dsn is not None:
