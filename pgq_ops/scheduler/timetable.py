@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 from contextlib import suppress
@@ -16,14 +15,11 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
     from apscheduler.events import JobExecutionEvent
 
     Action = Callable[[], float | None]
-
-# It warns when a run is left out because the one before still lasts: that is what we want, and is measured.
-logging.getLogger("apscheduler").setLevel(logging.CRITICAL)
 
 
 class Timetable:
@@ -70,12 +66,10 @@ class Timetable:
         for job in self._scheduler.get_jobs():
             self.soon(job.id)
 
-    def keep_only(self, names: Collection[str]) -> None:
-        """Drop the other jobs; a run that lasts is not interrupted."""
-        for job in self._scheduler.get_jobs():
-            if job.id not in names:
-                with suppress(JobLookupError):
-                    job.remove()
+    def drop(self, name: str) -> None:
+        """Run a job no more; a run that lasts is not interrupted."""
+        with suppress(JobLookupError):
+            self._scheduler.remove_job(name)
 
     def start(self) -> None:
         """Begin to run the jobs."""
@@ -92,11 +86,9 @@ class Timetable:
         return frozenset(self._running)
 
     def _run(self, name: str, action: Action) -> float | None:
-        if self._stopping.is_set():
-            return None
-        self._running.add(name)
+        self._running.add(name)  # before the flag is looked at: who set it and sees nothing running can rely on that
         try:
-            return action()
+            return None if self._stopping.is_set() else action()
         except Exception as error:  # noqa: BLE001 (whatever a job does, the others go on)
             self._on_error(name, error)
             return None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.error import URLError
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,10 @@ CREATE TABLE {name} (
 CREATE INDEX ON {name} (available_at, id) WHERE status = 'pending';
 CREATE INDEX ON {name} (id) WHERE status = 'running';
 """
-EXPIRED = "INSERT INTO {name} (status, lease_until, claimed_by, attempts) VALUES ('running', now() - interval '1 minute', 'gone', 1)"
+EXPIRED = """
+INSERT INTO {name} (status, lease_until, claimed_by, attempts)
+VALUES ('running', now() - interval '1 minute', 'gone', 1)
+"""
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 10.0, what: str = "") -> None:
@@ -52,7 +55,7 @@ def free_port() -> int:
 
 def config_text(dsn: str, port: int, *tables: str, mode: str = "manage", every: str = "1s", agent: str = "") -> str:
     """A config of `lease` tables, each with a reaper and an autovacuum section that run `every` so often."""
-    head = f"[database]\ndsn = {json.dumps(dsn)}\n[agent]\nmode = \"{mode}\"\nlisten = \"127.0.0.1:{port}\"\n"
+    head = f'[database]\ndsn = {json.dumps(dsn)}\n[agent]\nmode = "{mode}"\nlisten = "127.0.0.1:{port}"\n'
     head += f'log_format = "json"\ncollect_every = "500ms"\n{agent}\n'
     body = "".join(
         f'[job_tables.{name}]\ntable = "public.{name}"\npreset = "lease"\n'
@@ -76,7 +79,7 @@ class Agent:
         self._command = [sys.executable, "-m", "tests.support.agent_tasks", tasks, str(self.config)]
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Agent:
+    def __enter__(self) -> Self:
         with self.log.open("wb") as stderr:
             self.process = subprocess.Popen(self._command, cwd=ROOT, stderr=stderr, stdout=stderr)
         return self
@@ -105,7 +108,7 @@ class Agent:
     def get(self, path: str) -> tuple[int, str]:
         """Status and body; status 0 while nobody answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

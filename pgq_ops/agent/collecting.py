@@ -1,0 +1,101 @@
+"""The probes' round: every job table that this agent leads is collected, and what is wrong with it is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgq_ops import logs
+from pgq_ops.agent.registry import reap_news
+from pgq_ops.exporter.collection import ProbeFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from threading import Event
+
+    from pgq_ops.agent.bindings import Bindings
+    from pgq_ops.agent.task_jobs import TaskJobs
+    from pgq_ops.checks.finding import Finding
+    from pgq_ops.db import Session
+    from pgq_ops.exporter.collection import Collector
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.leader.leadership import Leadership
+
+log = logs.get("probes")
+
+
+@dataclass(slots=True)
+class Collecting:
+    """Collects what is led. `round` belongs to the probes' thread, `leave` to any."""
+
+    session: Session
+    collector: Collector
+    leadership: Leadership
+    bindings: Bindings
+    jobs: TaskJobs
+    stopping: Event
+    _open: dict[str, dict[str, Finding]] = field(default_factory=dict)
+    _failing: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def round(self) -> None:
+        """Collect each job table led. A follower needs no connection for it, and has none."""
+        led = self.leadership.led()
+        for name, table in self.bindings.tables().items():
+            if self.stopping.is_set():
+                return
+            if name in led:
+                try:
+                    self._collect(name, table)
+                except Exception as error:  # noqa: BLE001 (what is wrong with one table does not stop the others)
+                    self._tell_failures(name, [ProbeFailure("collection", error, lost=False)])
+        for name in set(self._open) - self.leadership.led():
+            self._open.pop(name)
+        if not led:
+            self.session.close()
+
+    def leave(self, names: Iterable[str]) -> None:
+        """Export nothing more of these job tables, at once."""
+        for name in names:
+            self.collector.forget(name)
+
+    def unreachable(self, names: Iterable[str]) -> None:
+        """Export that these job tables could not be looked at, and nothing else of them."""
+        for name in names:
+            self.collector.unreachable(name)
+
+    def _collect(self, name: str, table: JobTable) -> None:
+        collected = self.collector.collect(
+            table, reaping=self.jobs.is_asked_for("reaper", name), news=reap_news(self.jobs.result("reaper", name))
+        )
+        if not self.leadership.holds(name):  # lost meanwhile: what was just stored is not ours to export
+            self.collector.forget(name)
+            return
+        self._tell_failures(name, collected.failures)
+        if collected.reached:
+            self._tell_findings(name, collected.findings)
+
+    def _tell_failures(self, name: str, failures: Iterable[ProbeFailure]) -> None:
+        """Log a probe's failure once, until it changes or the probe works again."""
+        now = {(name, failure.probe): f"{type(failure.error).__name__}: {failure.error}" for failure in failures}
+        for key, text in now.items():
+            if self._failing.get(key) != text:
+                log.warning("probe.failed", job_table=name, probe=key[1], error=text)
+        for key in [key for key in self._failing if key[0] == name]:
+            self._failing.pop(key)
+        self._failing |= now
+
+    def _tell_findings(self, name: str, findings: Iterable[Finding]) -> None:
+        """Log what is wrong since now, and what no longer is."""
+        before, now = self._open.get(name, {}), {finding.id: finding for finding in findings}
+        for key, finding in now.items():
+            if key not in before or before[key].severity != finding.severity:
+                log.info(
+                    "finding.opened",
+                    job_table=name,
+                    finding=key,
+                    severity=finding.severity,
+                    summary=finding.summary,
+                )
+        for key in before.keys() - now.keys():
+            log.info("finding.closed", job_table=name, finding=key)
+        self._open[name] = now

@@ -1,0 +1,113 @@
+"""The tasks that are asked for, each on its job tables, as jobs of the leader's thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pgq_ops.scheduler.task_metrics import TaskMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pgq_ops.agent.bindings import Bindings
+    from pgq_ops.agent.registry import TaskKind
+    from pgq_ops.config.model import Config
+    from pgq_ops.scheduler.supervisor import Supervisor
+    from pgq_ops.scheduler.timetable import Timetable
+    from pgq_ops.tasks.task import Result, Task
+
+    Key = tuple[str, str]
+
+# All runs together may take half of the time, so that each comes up at its interval. Within the bounds: shorter
+# is not worth the start of a run, and during a longer one the tick and the other tables would wait.
+SHARE = 0.5
+SHORTEST, LONGEST = timedelta(milliseconds=100), timedelta(seconds=2)
+
+
+@dataclass(slots=True)
+class TaskJobs:
+    """Which task runs where and when. `arrange` and the runs belong to the leader's thread."""
+
+    tasks: tuple[tuple[TaskKind, Task], ...]
+    timetable: Timetable
+    thread: str
+    supervisor: Supervisor
+    bindings: Bindings
+    _intervals: dict[Key, timedelta] = field(default_factory=dict)
+    _metrics: dict[Key, TaskMetrics] = field(default_factory=dict)
+    _results: dict[Key, Result] = field(default_factory=dict)
+
+    def arrange(self, config: Config, database: str) -> None:
+        """Bring the timetable in line with the config and with the tables that are bound. Cheap if nothing changed."""
+        wanted = self._wanted(config)
+        for key, interval in wanted.items():
+            metrics = TaskMetrics(key[0], database, key[1])
+            if self._intervals.get(key) != interval or self._metrics.get(key) != metrics:
+                self._withdraw(key)
+                metrics.declare(interval)
+                self._metrics[key] = metrics
+                self.timetable.every(interval, _job(key), self.thread, partial(self._run, key), spread=True)
+        for key in set(self._intervals) - set(wanted):
+            self.timetable.drop(_job(key))
+            self._withdraw(key)
+        self._intervals = wanted
+
+    def soon(self, names: Iterable[str]) -> None:
+        """Run the tasks of these job tables now: they have just come under this agent."""
+        for key in self._intervals:
+            if key[1] in names:
+                self.timetable.soon(_job(key))
+
+    def is_asked_for(self, section: str, name: str) -> bool:
+        """Whether a task runs on a job table."""
+        return (section, name) in self._intervals
+
+    def result(self, section: str, name: str) -> Result | None:
+        """What a task's last run on a job table did; None before the first, and where it failed."""
+        return self._results.get((section, name))
+
+    def withdraw(self) -> None:
+        """Export nothing more."""
+        for key in self._intervals:
+            self._withdraw(key)
+        self._intervals = {}
+
+    def _wanted(self, config: Config) -> dict[Key, timedelta]:
+        if config.agent.mode != "manage":
+            return {}
+        return {
+            (kind.section, name): kind.interval(config.job_tables[name])
+            for kind, _ in self.tasks
+            for name in self.bindings.tables()
+            if kind.section in config.job_tables[name].requested_tasks
+        }
+
+    def _run(self, key: Key) -> float | None:
+        section, name = key
+        task = next(task for kind, task in self.tasks if kind.section == section)
+        table, interval = self.bindings.tables().get(name), self._intervals.get(key)
+        if table is None or interval is None:
+            return None
+        budget = min(max(interval * SHARE / len(self._intervals), SHORTEST), LONGEST)
+        ran = self.supervisor.run(task, table, interval, budget)
+        if ran is None:
+            return None
+        if ran.rebind:
+            self.bindings.rebind(name)
+        if ran.result is None:
+            self._results.pop(key, None)
+        else:
+            self._results[key] = ran.result
+        return ran.again_seconds
+
+    def _withdraw(self, key: Key) -> None:
+        self._results.pop(key, None)
+        if metrics := self._metrics.pop(key, None):
+            metrics.withdraw()
+
+
+def _job(key: Key) -> str:
+    return "/".join(key)
