@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgq_ops.errors import ConfigError, NotPermitted
+from pgq_ops.tasks.reap import Reap
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table
 
@@ -197,8 +198,6 @@ def test_missing_privileges_are_told_with_the_grant_that_is_needed(database: Dat
     assert caught.value.remedy.startswith('GRANT SELECT ("id", "status", ')
     database.execute(caught.value.remedy)
     bound = bind_toml(database, FIELD, role=role)
-    from pgq_ops.tasks.reap import Reap  # noqa: PLC0415
-
     with pytest.raises(NotPermitted) as caught:
         Reap().run(bound.connection, bound.table, lambda: True)
     assert "UPDATE" in caught.value.remedy

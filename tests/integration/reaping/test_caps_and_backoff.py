@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.errors import NotInstalled
+from pgq_ops.schema import versions
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
@@ -98,9 +100,6 @@ def test_a_job_that_kills_its_worker_each_time_is_dead_after_the_cap(database: D
 
 
 def test_without_an_attempts_column_they_are_counted_in_the_reap_log(database: Database) -> None:
-    from pgq_ops.errors import NotInstalled  # noqa: PLC0415
-    from pgq_ops.schema import versions  # noqa: PLC0415
-
     create_field_table(database)
     database.execute("INSERT INTO jobs (status, attempts) VALUES ('pending', 99)")
     toml = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def add(database: Database, lease: str, created: str = "now()", queue: str | None = None) -> None:
     database.execute(
-        f"INSERT INTO jobs (status, lease_until, attempts, created_at, queue) VALUES ('running', {lease}, 1, {created}, %s)",  # noqa: S608
+        f"INSERT INTO jobs (status, lease_until, attempts, created_at, queue) VALUES ('running', {lease}, 1, {created}, %s)",
         [queue],
     )
 
@@ -105,8 +106,8 @@ reaper.max_attempts = 1
 @pytest.mark.case("R5")
 @pytest.mark.parametrize("zone", ["UTC", "Etc/GMT-14", "America/New_York"])
 def test_naive_times_mean_the_configured_zone_whatever_the_server_thinks(
-    database: Database, zone: str, make_role
-) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    database: Database, zone: str, make_role: Roles
+) -> None:
     create_field_table(database)
     for column in ("lease_until", "run_at", "created_at"):
         database.execute(
@@ -130,8 +131,6 @@ def test_naive_times_mean_the_configured_zone_whatever_the_server_thinks(
 
 @pytest.mark.case("R18")
 def test_the_agents_clock_decides_nothing(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    import time  # noqa: PLC0415
-
     create_field_table(database)
     add(database, "now() - interval '1 minute'")
     add(database, "now() + interval '1 minute'")

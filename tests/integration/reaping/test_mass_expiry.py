@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgq_ops.tasks.reap import Reap
+from pgq_ops.tasks.reap_memory import ReapMemory
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, FIELD_TABLE, create_field_table, reap, statuses
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def strand(database: Database, number: int, lease: str = "now() - interval '1 minute'") -> None:
     database.execute(
-        f"INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', {lease}, 1 FROM generate_series(1, {number})"  # noqa: S608
+        f"INSERT INTO jobs (status, lease_until, attempts) SELECT 'running', {lease}, 1 FROM generate_series(1, {number})"
     )
 
 
@@ -26,12 +27,10 @@ def test_the_agent_goes_slowly_while_most_leases_expire_together(database: Datab
     strand(database, 10_000)
     bound = bind_toml(database, FIELD + 'every = "100ms"\n')
     task = Reap(remembers=True)
+    memory = task._memories["jobs"] = ReapMemory()
     reaped, warned = [], []
     for _ in range(9):
-        task._memories.setdefault(
-            "jobs",
-            task._memories.get("jobs") or __import__("pgq_ops.tasks.reap_memory", fromlist=["ReapMemory"]).ReapMemory(),
-        ).last_pass.clear()
+        memory.last_pass.clear()
         result = task.run(bound.connection, bound.table, lambda: True)
         reaped.append(result.requeued)
         warned.append(result.mass_expired)

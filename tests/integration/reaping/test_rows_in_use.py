@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.tasks.reap import Reap
+from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
@@ -47,29 +50,24 @@ def test_a_change_that_is_not_committed_yet_wins_and_nobody_waits_for_it(databas
 
 @pytest.mark.case("R1")
 def test_a_heartbeat_that_commits_between_look_and_lock_keeps_its_job(database: Database) -> None:
-    """The lock is taken on the newest version of the row, and the condition is checked on that one.
-
-    A row is held so that the reaper's snapshot is older than the heartbeat: a sleeping row in the scan before it.
-    """
+    """The reaper's snapshot is held up at row 1 by a slow function until row 2 has a fresh lease."""
     create_field_table(database)
     database.execute(EXPIRED, {"n": 2})
-    database.execute(
-        "CREATE FUNCTION slow(text) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(0.3); SELECT $1'"
-    )
-    toml = (
-        FIELD.replace('queue = "queue"', 'queue = { sql = "slow(queue)" }')
-        + "[job_tables.jobs.queues.other]\nlease.grace = '1s'\n"
-    )
-    import threading  # noqa: PLC0415
-
-    heartbeat = threading.Timer(
-        0.15,
-        lambda: database.connect().execute("UPDATE jobs SET lease_until = now() + interval '5 minutes' WHERE id = 2"),
-    )
-    heartbeat.start()
-    reap(database, toml)
-    heartbeat.join()
-    assert database.rows("SELECT status FROM jobs WHERE id = 2") == [("running",)]
+    database.execute("""
+        CREATE FUNCTION slow(queue text) RETURNS text LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_sleep(0.4); RETURN queue; END $$
+    """)
+    toml = FIELD.replace('queue = "queue"', 'queue = { sql = "slow(queue)" }')
+    toml += '[job_tables.jobs.queues.other]\nlease.grace = "1s"\n'
+    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+    with ThreadPoolExecutor(1) as pool:
+        reaping = pool.submit(reap, database, toml)
+        while not database.value(sleeping):
+            assert not reaping.done()
+        database.execute("UPDATE jobs SET lease_until = now() + interval '5 minutes' WHERE id = 2")
+        assert not reaping.done()
+        assert reaping.result().requeued == 1
+    assert database.rows("SELECT id, status FROM jobs ORDER BY id") == [(1, "pending"), (2, "running")]
 
 
 @pytest.mark.case("R12")
@@ -103,11 +101,7 @@ def test_a_twin_that_is_not_committed_yet_delays_only_its_own_job(database: Data
 def test_a_table_that_somebody_holds_is_busy_and_no_error(database: Database) -> None:
     create_field_table(database)
     database.execute(EXPIRED, {"n": 5})
-    bound_before = FIELD
-    from tests.support.binding import bind_toml  # noqa: PLC0415
-    from pgq_ops.tasks.reap import Reap  # noqa: PLC0415
-
-    bound = bind_toml(database, bound_before)
+    bound = bind_toml(database, FIELD)
     task = Reap(remembers=True)
     assert task.run(bound.connection, bound.table, lambda: False).outcome == "nothing"
     task._memories["jobs"].last_pass.clear()
@@ -120,8 +114,6 @@ def test_a_table_that_somebody_holds_is_busy_and_no_error(database: Database) ->
 
 
 def test_two_reapers_at_once_count_each_job_once(database: Database) -> None:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
     create_field_table(database)
     database.execute(EXPIRED, {"n": 2000})
     with ThreadPoolExecutor(4) as pool:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.errors import NotPermitted
+from pgq_ops.tasks.reap import Reap
+from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
@@ -97,9 +100,6 @@ def test_a_locked_leaf_does_not_stop_the_others(database: Database) -> None:
         INSERT INTO jobs (status, attempts, lease_until, created_at)
         VALUES ('running', 1, now() - interval '1 m', '2026-01-05'), ('running', 1, now() - interval '1 m', '2026-02-05');
     """)
-    from pgq_ops.tasks.reap import Reap  # noqa: PLC0415
-    from tests.support.binding import bind_toml  # noqa: PLC0415
-
     bound = bind_toml(database, SMALL)
     task = Reap(remembers=True)
     task.run(bound.connection, bound.table, lambda: False)
@@ -304,10 +304,8 @@ heartbeat_at = "beat"
 
 @pytest.mark.case("R15")
 def test_row_level_security_that_hides_rows_is_an_error_and_an_all_true_policy_is_not(
-    database: Database, make_role
-) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    from pgq_ops.errors import NotPermitted  # noqa: PLC0415
-
+    database: Database, make_role: Roles
+) -> None:
     create_field_table(database)
     database.execute("INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', 1)")
     role = make_role("reaper", "LOGIN")
