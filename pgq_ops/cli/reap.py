@@ -26,13 +26,11 @@ def reap(
     from pgq_ops.cli.setting import load_config
 
     loaded = load_config(config)
-    plans = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=True)
-    if dry_run:
-        report = plans
-    else:
+    if not dry_run and not yes:
+        plans = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=True)
         planned = sum(plan.requeued + plan.dead_lettered for _, plan in plans)
         confirm(f"Take back {planned} expired leases?", yes=yes)
-        report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=False)
+    report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=dry_run)
     if json:
         print_json({"job_tables": [{"name": name, **result.as_json()} for name, result in report]})
         return

@@ -13,6 +13,7 @@ from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 
 def add(database: Database, lease: str, created: str = "now()", queue: str | None = None) -> None:

@@ -14,6 +14,7 @@ from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 
 @pytest.mark.case("R16")
