@@ -14,9 +14,7 @@ def demo(
         float, typer.Option(min=10, max=3600, help="How long it runs, from the start to the empty queue.")
     ] = 30,
     workers: Annotated[int, typer.Option(min=2, max=64, help="How many workers run at a time.")] = 4,
-    agent: Annotated[
-        bool, typer.Option("--agent/--no-agent", help="Without it, see what becomes of the jobs.")
-    ] = True,
+    agent: Annotated[bool, typer.Option("--agent/--no-agent", help="Without it, see what becomes of the jobs.")] = True,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep server and agent running afterwards, until Ctrl-C.")
     ] = False,

@@ -36,6 +36,8 @@ class Trouble:
     look_again: Callable[[], tuple[Held, ...]]
     next_kill: float
     next_hang: float
+    kills: int = 0
+    hangs: int = 0
     _hang: _Hang | None = field(default=None, repr=False)
 
     @classmethod
@@ -48,6 +50,11 @@ class Trouble:
         """Whether nobody hangs any more."""
         return self._hang is None
 
+    @property
+    def has_struck(self) -> bool:
+        """Whether there was trouble of both kinds: without it a run would prove nothing."""
+        return self.kills > 0 and self.hangs > 0
+
     def strike(self, now: float) -> None:
         """Kill or stop somebody if it is time."""
         if now >= self.next_hang and self._hang is None and (at_work := self._at_work()):
@@ -56,6 +63,7 @@ class Trouble:
             self.next_hang = now + _HANG_EVERY_SECONDS * _DICE.uniform(0.8, 1.2)
         if now >= self.next_kill and (at_work := self._at_work()):
             self.crew.kill(_DICE.choice(at_work))
+            self.kills += 1
             self.next_kill = now + _KILL_EVERY_SECONDS * _DICE.uniform(0.8, 1.2)
 
     def wake_up(self, now: float, held: tuple[Held, ...]) -> None:
@@ -75,6 +83,7 @@ class Trouble:
         for kept in self.look_again():
             if kept.worker == held.worker and not kept.poison:
                 self.crew.note_hung(kept)
+                self.hangs += 1
                 self._hang = _Hang(kept, now + LONGEST_HANG.total_seconds())
                 return
         self.crew.wake(held.worker)
