@@ -37,11 +37,8 @@ class Done:
 class FakeTask:
     """A task that leaves a row in `acted` each time, then does what its kind says."""
 
+    name: str
     kind: str
-
-    @property
-    def name(self) -> str:
-        return self.kind
 
     def plan(self, connection: Connection, table: JobTable) -> Done:  # noqa: ARG002 (as the Protocol has it)
         return Done()
@@ -74,7 +71,7 @@ def kinds(names: str) -> tuple[TaskKind, ...]:
         return TASKS
     sections = ("reaper", "autovacuum")
     return tuple(
-        TaskKind(section, lambda _settled, name=name: FakeTask(name), _interval(section))  # type: ignore[misc]
+        TaskKind(section, lambda _settled, section=section, name=name: FakeTask(section, name), _interval(section))  # type: ignore[misc]
         for section, name in zip(sections, names.split(","), strict=False)
     )
 

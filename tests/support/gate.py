@@ -18,12 +18,14 @@ class Gate:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._sockets: list[socket.socket] = []
+        self._over = False
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over = True
         self._open.set()
         for one in (self._listener, *self._sockets):
             with suppress(OSError):
@@ -49,10 +51,12 @@ class Gate:
     def _relay(self, client: socket.socket) -> None:
         self._sockets.append(client)
         self._open.wait()
+        if self._over:
+            return
         try:
             server = socket.create_connection(self._target)
         except OSError:
-            client.close()
+            client.shutdown(socket.SHUT_RDWR)
             return
         self._sockets.append(server)
         for source, sink in ((client, server), (server, client)):

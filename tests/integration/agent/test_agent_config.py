@@ -53,7 +53,11 @@ def test_a_changed_file_is_taken_over_on_the_same_session(jobs: Database, start:
     wait_until(agent.leads)
     before = jobs.rows(LEADERS)
     text = agent.config.read_text()
-    more = text[text.index("[job_tables.jobs]") :].replace("_tables.jobs", "_tables.more").replace("public.jobs", "public.more")
+    more = (
+        text[text.index("[job_tables.jobs]") :]
+        .replace("_tables.jobs", "_tables.more")
+        .replace("public.jobs", "public.more")
+    )
     agent.config.write_text(
         text.replace('every = "1s"', 'every = "700ms"') + more.replace("job_tables.more]", "job_tables.more]")
     )

@@ -84,7 +84,7 @@ def test_a_pass_whose_session_is_terminated_ends_there_and_the_other_agent_takes
     assert old.told("leader.lost")
     wait_until(lambda: old.value("pgqops_leader") == 0 and new.leads())
     assert jobs.value("SELECT count(*) FROM acted WHERE agent = %s", [first]) == before, "no batch without the lock"
-    assert old.value("pgqops_task_runs_total", 'task="batches"', 'outcome="failed"') == 1
+    assert old.value("pgqops_task_runs_total", 'task="reaper"', 'outcome="failed"') == 1
     assert len(jobs.rows(LOCK_HOLDERS)) == 1
 
 
