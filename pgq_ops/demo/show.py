@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from rich.console import Console
 
 from pgq_ops.db import driver_errors
+from pgq_ops.demo.environment import forget_libpq_settings
 from pgq_ops.demo.evidence import gather
 from pgq_ops.demo.interruption import Interruption
 from pgq_ops.demo.log_view import LogView
@@ -51,6 +52,7 @@ def show(options: Options, publish: Callable[[dict[str, Any]], None] | None = No
     """
     began = time.monotonic()
     console = Console(stderr=publish is not None, highlight=False)
+    forget_libpq_settings()
     with ExitStack() as stack:
         interruption = stack.enter_context(Interruption())
         server = stack.enter_context(EmbeddedServer(_SERVER_SETTINGS))

@@ -19,12 +19,25 @@ if TYPE_CHECKING:
 
 COMMAND = [str(Path(sys.executable).with_name("pgq-ops")), "demo"]
 
+# Somebody who also works with a real database: the demo must not go near it.
+ELSEWHERE = {
+    "PGHOSTADDR": "192.0.2.1",
+    "PGSSLMODE": "verify-full",
+    "PGQ_OPS_DSN": "host=nowhere.invalid",
+    "PGQ_OPS_AGENT__MODE": "observe",
+}
+
 Process = tuple[int, str]
 
 
 def play(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, "--seconds", "10", *options], capture_output=True, text=True, check=False, timeout=90
+        [*COMMAND, "--seconds", "10", *options],
+        env=os.environ | ELSEWHERE,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
     )
 
 
