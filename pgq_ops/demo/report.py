@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pgq_ops.demo.verdict import Check
 
 _NEXT = """\
-Next, on a database of yours: `pgq-ops init` writes a pgq-ops.toml that only
-observes, `pgq-ops inspect` shows the queue, `pgq-ops agent` runs beside your
-workers (README.md). To look around in this one: `pgq-ops demo --keep`."""
+Next: README.md shows the few lines of pgq-ops.toml that point pgq-ops at your
+own job table. `pgq-ops inspect` then shows its queues, and `pgq-ops agent` runs
+beside your workers. To look around in this one: `pgq-ops demo --keep`."""
 
 
 def lines(summary: Summary) -> Iterator[Text]:
