@@ -49,10 +49,13 @@ class Bindings:
         self._loaded = loaded
         self._bindings = {name: _Binding() for name in loaded.config.job_tables}
         self._must_fit = must_fit
+        self.changes = 0
+        """How often another table was bound, or another configuration taken over."""
 
     def configure(self, loaded: LoadedConfig) -> None:
         """Take over a new configuration: every table is bound anew at the next refresh. For the leader's thread."""
         self._loaded = loaded
+        self.changes += 1
         self._bindings = {name: self._bindings.get(name, _Binding()) for name in loaded.config.job_tables}
         for binding in self._bindings.values():
             binding.due_at = 0.0
@@ -97,10 +100,12 @@ class Bindings:
             binding.due_at = time.monotonic() + RETRY_SECONDS
             binding.error = error
             if isinstance(error, ConfigError):
+                self.changes += binding.table is not None
                 binding.table = None  # it is not what the configuration says; else what was known still holds
             return error
         # Spread, so that a hundred tables do not come up again in one tick.
         binding.due_at = time.monotonic() + REBIND_SECONDS * random.uniform(0.8, 1)  # noqa: S311 (no secret)
+        self.changes += binding.table is None
         binding.table, binding.error, binding.notes = bound.table, None, bound.notes
         return None
 

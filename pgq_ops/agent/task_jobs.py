@@ -39,9 +39,13 @@ class TaskJobs:
     _intervals: dict[Key, timedelta] = field(default_factory=dict)
     _metrics: dict[Key, TaskMetrics] = field(default_factory=dict)
     _results: dict[Key, Result] = field(default_factory=dict)
+    _arranged: tuple[str, int] | None = None
 
     def arrange(self, config: Config, database: str) -> None:
-        """Bring the timetable in line with the config and with the tables that are bound. Cheap if nothing changed."""
+        """Bring the timetable in line with the config and with the tables that are bound."""
+        if self._arranged == (database, self.bindings.changes):
+            return
+        self._arranged = database, self.bindings.changes
         wanted = self._wanted(config)
         for key, interval in wanted.items():
             metrics = TaskMetrics(key[0], database, key[1])
