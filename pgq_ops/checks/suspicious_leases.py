@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from psycopg import sql as composing
+
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.pasted_sql import rows_where
 from pgq_ops.checks.wording import by_queue, counted
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pgq_ops.checks.look import Look
+
+_NOT = composing.SQL("({}) IS NOT TRUE")
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -37,7 +41,7 @@ def check(look: Look) -> Iterator[Finding]:
                 },
                 rows_where(
                     look.table,
-                    all_of([look.table.is_state("running"), predicate]),
+                    all_of([look.table.is_state("running"), predicate, _NOT.format(terms.ran_out())]),
                     *("owner", "leased_at", "heartbeat_at", "lease_expires_at"),
                 ),
             )

@@ -38,7 +38,7 @@ def make_app(registry: CollectorRegistry, not_ready: Callable[[], str | None]) -
         method = environ.get("REQUEST_METHOD")
         if method not in ("GET", "HEAD"):
             return _answer(start_response, "405 Method Not Allowed", "only GET and HEAD", ("Allow", "GET, HEAD"))
-        body = serve(environ, start_response)
+        body = serve(environ | {"REQUEST_METHOD": "GET"}, start_response)
         return [] if method == "HEAD" else body
 
     return app

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NULL_QUEUE = "(null)"
+# Prometheus takes a label without a value for none at all.
+EMPTY_QUEUE = "(empty)"
 OTHER_QUEUES = "(other)"
 ALL_QUEUES = "(all)"
 
@@ -18,6 +20,7 @@ ALL_QUEUES = "(all)"
 MOST_LABELS = 50
 # Long enough for names that people gave, short enough that 4 KB names do not fill the exposition.
 _LONGEST = 200
+_RESERVED = frozenset({NULL_QUEUE, EMPTY_QUEUE, OTHER_QUEUES, ALL_QUEUES})
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
@@ -49,7 +52,7 @@ class QueueLabels:
             own = self._own.get(queue)
             if own is None and len(self._own) < self._most:
                 own = self._own[queue] = shown(queue)
-            return own or OTHER_QUEUES
+            return OTHER_QUEUES if own is None else own
 
     def known(self) -> tuple[str | None, ...]:
         """The queues that have a label of their own, the earliest first."""
@@ -73,14 +76,14 @@ def queue_label(database: str, job_table: str, queue: str | None) -> str:
 
 
 def shown(queue: str | None) -> str:
-    """A queue's name as text for people: `(null)` for NULL, without control characters, at most 200 characters.
+    """A queue's name for people: `(null)`, `(empty)`, or its text without control characters, at most 200 long.
 
     Whatever had to be changed ends in a digest of the original, so that two queues never share a name by chance.
     """
-    if queue is None:
-        return NULL_QUEUE
+    if not queue:
+        return NULL_QUEUE if queue is None else EMPTY_QUEUE
     clean = _CONTROLS.sub("\ufffd", queue)
-    if clean == queue and len(queue) <= _LONGEST and queue not in (NULL_QUEUE, OTHER_QUEUES, ALL_QUEUES):
+    if clean == queue and len(queue) <= _LONGEST and queue not in _RESERVED:
         return queue
     digest = hashlib.sha256(queue.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{clean[: _LONGEST - 9]}#{digest}"

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
 
-# An index that was made or dropped, or a table that grew, is noticed after this long.
-_SUPPORT_SECONDS = 60.0
-
 
 @dataclass(slots=True)
 class Memory:
@@ -36,6 +33,7 @@ class Memory:
     leases: Leases | None = None
     support: IndexSupport | None = None
     support_until: float = 0.0
+    """Before this moment `support` need not be asked for anew."""
     watermark: float | None = None
     """Epoch seconds, database clock: no pending job was available before it when they were last looked at."""
     plain_look_at: float = 0.0
@@ -46,8 +44,7 @@ class Memory:
     """Finished jobs counted so far, by queue label and state."""
 
     def supported(self, connection: Connection, table: JobTable) -> IndexSupport:
-        """Which questions are cheap, asked anew after a minute. Raises the driver's errors."""
-        if self.support is None or self.now() >= self.support_until:
+        """Which questions are cheap: as the probe `indexes` found, or asked now. Raises the driver's errors."""
+        if self.support is None:
             self.support = index_support.read(connection, table)
-            self.support_until = self.now() + _SUPPORT_SECONDS
         return self.support

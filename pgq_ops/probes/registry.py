@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.probes.finished import Finished
+from pgq_ops.probes.indexes import Indexes
 from pgq_ops.probes.jobs import Jobs
 from pgq_ops.probes.leases import Leases
 from pgq_ops.probes.slo import Slo
@@ -12,4 +13,4 @@ from pgq_ops.probes.slo import Slo
 if TYPE_CHECKING:
     from pgq_ops.probes.probe import Probe
 
-PROBES: tuple[Probe, ...] = (Jobs(), Leases(), Finished(), Slo())
+PROBES: tuple[Probe, ...] = (Indexes(), Jobs(), Leases(), Finished(), Slo())

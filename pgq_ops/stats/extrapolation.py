@@ -52,13 +52,14 @@ class Sample:
 
     def counts(self, estimate: Callable[[], int]) -> dict[tuple[str | None, str], Count]:
         """Jobs by queue and state. `estimate` is asked for the total of a truncated look, by share then."""
-        whole = sum(row.jobs for row in self.rows if self.is_complete(row.state))
-        partial = self.jobs - whole
-        total = max(estimate(), self.jobs) if self.truncated else self.jobs
+        complete = frozenset(filter(self.is_complete, {row.state for row in self.rows}))
+        jobs, whole = self.jobs, sum(row.jobs for row in self.rows if row.state in complete)
+        partial = jobs - whole
+        total = max(estimate(), jobs) if self.truncated else jobs
         scale = (total - whole) / partial if partial else 1.0
         return {
             (row.queue, row.state): Count(row.jobs, exact=self.trusted)
-            if self.is_complete(row.state)
+            if row.state in complete
             else Count(round(row.jobs * scale), exact=False)
             for row in self.rows
         }

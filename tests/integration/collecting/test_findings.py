@@ -1,0 +1,103 @@
+"""What is wrong, by looks at real tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgq_ops.checks.look import ReapNews
+from tests.support.collecting import collection_of
+from tests.support.jobs import FIELD, create_field_table
+
+if TYPE_CHECKING:
+    from tests.support.database import Database
+
+EXPIRED = "INSERT INTO jobs (queue, status, lease_until) VALUES ('a', 'running', now() - make_interval(secs => %s))"
+
+
+def test_a_healthy_table_has_no_findings(database: Database) -> None:
+    create_field_table(database)
+    database.execute("CREATE INDEX ON jobs (run_at, id) WHERE status = 'pending'")
+    database.execute("""
+        INSERT INTO jobs (queue, status, run_at, lease_until) VALUES ('a', 'pending', now(), NULL),
+            ('a', 'running', now(), now() + interval '1 m'), ('a', 'done', now(), NULL), ('a', 'dead', now(), NULL)
+    """)
+    seen = collection_of(database)
+    assert seen.collect(reaping=True).findings == ()
+    assert seen.values("findings") == {}
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(85, False), (95, True)])
+def test_an_agent_has_its_settle_time_and_three_passes_before_an_expired_lease_is_a_finding(
+    database: Database,
+    seconds: int,
+    found: bool,  # noqa: FBT001
+) -> None:
+    create_field_table(database)
+    database.execute(EXPIRED, [seconds])
+    seen = collection_of(database)
+    seen.collect(reaping=True)
+    assert ("expired-leases" in seen.finding_ids()) is found
+
+
+def test_where_nobody_reaps_an_expired_lease_is_critical_at_once_and_the_remedy_says_how_to_begin(
+    database: Database,
+) -> None:
+    create_field_table(database)
+    database.execute(EXPIRED, [1])
+    seen = collection_of(database)
+    seen.collect(reaping=False)
+    finding = seen.finding("not-reaped")
+    assert finding.severity == "critical"
+    assert finding.remedy.splitlines()[0] == "pgq-ops reap"
+    assert 'mode = "manage"' in finding.remedy.splitlines()
+    assert "[job_tables.jobs.reaper]" in finding.remedy.splitlines()
+    assert seen.value("findings", "not-reaped", "critical") == 1
+
+
+@pytest.mark.parametrize(("waited", "found"), [(115, False), (125, True)])
+def test_a_job_that_waits_longer_than_was_promised_is_critical(
+    database: Database,
+    waited: int,
+    found: bool,  # noqa: FBT001
+) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (queue, status, run_at) VALUES ('a', 'pending', now() - make_interval(secs => %(s)s)),"
+        " ('slow', 'pending', now() - make_interval(secs => %(s)s))",
+        {"s": waited},
+    )
+    toml = (
+        FIELD + '[job_tables.jobs.slo]\noldest_ready = "2m"\n[job_tables.jobs.queues.slow]\nslo.oldest_ready = "1h"\n'
+    )
+    seen = collection_of(database, toml).healthy()
+    assert ("oldest-ready-slo" in seen.finding_ids()) is found
+    if found:
+        finding = seen.finding("oldest-ready-slo")
+        assert finding.severity == "critical"
+        assert set(finding.evidence["oldest_ready_seconds"]) == {"a"}
+        assert len(database.rows(finding.remedy)) == 2
+
+
+def test_what_the_last_pass_met_is_told(database: Database) -> None:
+    create_field_table(database)
+    seen = collection_of(database)
+    seen.collect(reaping=True, news=ReapNews(mass_expired=500, conflicts=3, swallowed=1, example="23505: twin"))
+    assert seen.finding("mass-expiry").evidence == {"expired": 500}
+    assert seen.finding("reap-conflicts").evidence == {"conflicts": 2, "example": "23505: twin"}
+    assert database.rows(seen.finding("reap-conflicts").remedy) == []
+    assert seen.finding("reaper-swallowed").evidence == {"swallowed": 1}
+    assert database.rows(seen.finding("reaper-swallowed").remedy) == []
+    seen.collect(reaping=True, news=ReapNews())
+    assert seen.finding_ids().isdisjoint({"mass-expiry", "reap-conflicts", "reaper-swallowed"})
+
+
+def test_the_worst_comes_first(database: Database) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (queue, status, run_at) VALUES ('a', 'paused', now()), ('a', 'running', now())")
+    database.execute(EXPIRED, [7_200])
+    seen = collection_of(database)
+    severities = [str(finding.severity) for finding in seen.collect(reaping=False).findings]
+    assert set(severities) == {"critical", "warning", "info"}
+    assert severities == sorted(severities, key=["critical", "warning", "info"].index)

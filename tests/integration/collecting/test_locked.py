@@ -1,0 +1,159 @@
+"""A table that is locked, a database that is gone, a statement that takes too long."""
+
+from __future__ import annotations
+
+import time
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pgq_ops.db import PROBE_LIMITS
+from tests.support.collecting import Collection, collection_of
+from tests.support.jobs import FIELD, create_field_table
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from tests.support.database import Database
+
+READ = ("jobs", "jobs_exact", "oldest_ready_age_seconds", "leases", "oldest_expired_lease_seconds")
+
+
+def _holder(database: Database) -> psycopg.Connection[Any]:
+    holder = database.connect(autocommit=False)
+    holder.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+    return holder
+
+
+def _queued(database: Database) -> tuple[psycopg.Connection[Any], Thread]:
+    """A session that reads the table, and behind it an ALTER TABLE that waits."""
+    reader = database.connect(autocommit=False)
+    reader.execute("SELECT FROM jobs LIMIT 1")
+    altering = database.connect()
+    waiting = Thread(target=altering.execute, args=("ALTER TABLE jobs ADD COLUMN another int",))
+    waiting.start()
+    queued = "SELECT count(*) FROM pg_locks WHERE relation = 'jobs'::regclass AND NOT granted"
+    while not database.value(queued):
+        time.sleep(0.01)
+    return reader, waiting
+
+
+@pytest.mark.case("M1")
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_locked_table_costs_a_fraction_of_a_second_and_its_values_are_gone_until_it_is_free(
+    database: Database,
+    queued: bool,  # noqa: FBT001
+) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (queue, status) VALUES ('a', 'pending'), ('a', 'running')")
+    seen = collection_of(database, limits=PROBE_LIMITS).healthy()
+    looked_at = seen.value("collection_timestamp_seconds")
+    assert seen.value("up") == 1
+
+    waiting = None
+    if queued:
+        holder, waiting = _queued(database)
+    else:
+        holder = _holder(database)
+    began = time.monotonic()
+    failures = seen.collect().failures
+    assert time.monotonic() - began < 2
+    assert {failure.probe for failure in failures} >= {"jobs", "leases"}
+    assert not any(failure.lost for failure in failures)
+    assert [name for name in READ if seen.values(name)] == []
+    assert seen.value("up") == 0
+    assert seen.value("probe_success", "jobs") == 0
+    assert seen.value("collection_timestamp_seconds") == looked_at
+    assert database.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pgq-ops/%%'", []) == 1
+
+    holder.rollback()
+    if waiting is not None:
+        waiting.join()
+    # At the very next cycle: a look that a lock kept from happening has cost nothing.
+    seen.clock.seconds -= 599.9
+    seen.healthy()
+    assert [name for name in READ if not seen.values(name)] == []
+    assert seen.value("up") == 1
+
+
+@pytest.mark.case("M4")
+def test_while_the_database_is_away_nothing_of_it_is_exported_and_afterwards_all_is_back(database: Database) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (queue, status) VALUES ('a', 'pending')")
+    seen = collection_of(database).healthy()
+    ended = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pgq-ops/probes'"
+    database.server.execute(f'ALTER DATABASE "{database.name}" ALLOW_CONNECTIONS false')
+    database.execute(ended)
+    for _ in range(2):
+        gone = seen.collect()
+        assert not gone.reached
+        assert gone.findings == ()
+        assert [name for name in READ if seen.values(name)] == []
+        assert seen.value("up") == 0
+        assert set(seen.values("probe_success").values()) == {0.0}
+    database.server.execute(f'ALTER DATABASE "{database.name}" ALLOW_CONNECTIONS true')
+    seen.healthy()
+    assert seen.jobs("a") == {"ready": 1}
+    assert seen.value("up") == 1
+    seen.collector.session.close()
+
+
+def _under_a_held_snapshot(database: Database, churned: int) -> None:
+    """Jobs that came and went, whose index entries VACUUM cannot remove; one is left."""
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ALTER run_at SET NOT NULL; ALTER TABLE jobs SET (autovacuum_enabled = off)")
+    database.execute("CREATE INDEX jobs_claim ON jobs (run_at, id) WHERE status = 'pending'")
+    holder = database.connect(autocommit=False)
+    holder.execute("SET default_transaction_isolation = 'repeatable read'")
+    holder.commit()
+    holder.execute("SELECT FROM jobs")
+    database.execute(
+        "INSERT INTO jobs (queue, status, run_at) SELECT 'a', 'pending', now() - interval '1 h' + make_interval(secs => i * 0.001)"
+        " FROM generate_series(1, %s) AS i",
+        [churned],
+    )
+    database.execute("UPDATE jobs SET status = 'done'")
+    database.execute("INSERT INTO jobs (queue, status, run_at) VALUES ('a', 'pending', now() - interval '80 s')")
+
+
+def _slow(seen: Collection) -> None:
+    """Make the plain look hopeless on any machine."""
+    connection = seen.collector.session.connection()
+    connection.execute("SET statement_timeout = '20ms'")
+
+
+def test_a_look_that_is_cut_off_still_gives_an_age_and_says_that_it_is_bounded(database: Database) -> None:
+    _under_a_held_snapshot(database, 300_000)
+    seen = collection_of(database).healthy()
+    assert seen.value("oldest_ready_exact", "a") == 1
+    _slow(seen)
+    assert seen.collect().failures == ()
+    assert seen.value("oldest_ready_exact", "a") == 0
+    assert seen.value("oldest_ready_age_seconds", "a") == pytest.approx(80, abs=60)
+    assert seen.value("jobs", "ready", queue="a") == 1
+    assert seen.value("jobs_exact", "ready", queue="a") == 0
+
+
+def test_without_a_watermark_a_look_that_is_cut_off_begins_at_twice_the_promise(database: Database) -> None:
+    _under_a_held_snapshot(database, 300_000)
+    seen = collection_of(database, FIELD + '[job_tables.jobs.slo]\noldest_ready = "2m"\n')
+    _slow(seen)
+    assert "jobs" not in {failure.probe for failure in seen.collect().failures}
+    assert seen.value("oldest_ready_exact", "a") == 0
+    assert seen.value("oldest_ready_age_seconds", "a") == pytest.approx(80, abs=60)
+
+
+def test_one_probe_that_fails_does_not_stop_the_others(database: Database, make_role: Any) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (queue, status) VALUES ('a', 'running')")
+    role = make_role("reader")
+    database.execute(f"GRANT SELECT ON jobs TO {role}")
+    seen = collection_of(database, role=role).healthy()
+    database.execute(
+        f"REVOKE SELECT ON jobs FROM {role}; GRANT SELECT (id, status, queue, lease_until) ON jobs TO {role}"
+    )
+    failed = {failure.probe for failure in seen.collect().failures}
+    assert "jobs" in failed
+    assert "leases" not in failed
+    assert seen.leases("a") == {"missing": 1}
