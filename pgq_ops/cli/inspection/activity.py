@@ -1,0 +1,87 @@
+"""Who is at work, as lines of the screen: the running jobs' leases, and the agent's last task runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pgq_ops.cli.inspection.lines import columns, printable, prose
+from pgq_ops.cli.inspection.numbers import ago
+from pgq_ops.job_table.queue_labels import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.cli.inspection.view import TableView
+    from pgq_ops.stats.next_expiries import NextExpiry
+    from pgq_ops.stats.task_runs import TaskRun
+
+# A condition of leases, and how it looks where there are any.
+_CONDITIONS = {
+    "live": "",
+    "expired": "bold red",
+    "stale": "bold red",
+    "missing": "bold yellow",
+    "overlong": "bold yellow",
+    "future": "bold yellow",
+}
+_OUTCOMES = {"ok": "green", "nothing": "green", "busy": "yellow", "failed": "bold red"}
+
+
+def lease_lines(view: TableView) -> Iterator[Text]:
+    """How the leases stand, all queues together."""
+    yield Text()
+    found = view.look.leases if view.look else None
+    if found is None:
+        yield Text(f"leases: not read: {view.not_read.get('leases', 'unknown')}", "yellow")
+        return
+    oldest = max((one.oldest_expired_seconds for one in found.queues), default=0.0)
+    head = [Text(word, "dim") for word in ("leases", *_CONDITIONS, "oldest expired")]
+    more = "+" if found.truncated else ""
+    cells = [
+        Text(f"{number:,}{more}", style if number else "")
+        for number, style in ((found.total(name), style) for name, style in _CONDITIONS.items())
+    ]
+    yield from columns([head, [Text(), *cells, Text(f"{ago(oldest)} ago" if found.total("expired") else "-")]], None)
+
+
+def expiry_lines(view: TableView, width: int | None) -> Iterator[Text]:
+    """Whose lease ends next."""
+    if not view.expiries:
+        return
+    yield Text()
+    head = [Text(word, "dim") for word in ("job", "lease ends", "attempts", "queue", "owner")]
+    rows = [_expiry(one) for one in view.expiries]
+    with_queue = any(one.queue is not None and one.queue != "default" for one in view.expiries)
+    if not with_queue:
+        head, *rows = [[*row[:3], row[4]] for row in (head, *rows)]
+    yield from columns([head, *rows], width, left=(0, 3, 4))
+
+
+def _expiry(one: NextExpiry) -> list[Text]:
+    over = one.seconds_left <= 0
+    left = Text(f"{ago(-one.seconds_left)} ago" if over else f"in {ago(one.seconds_left)}", "red" if over else "")
+    attempts = Text("-" if one.attempts is None else f"{one.attempts:,}")
+    owner = printable(one.owner) if one.owner is not None else "-"
+    return [Text(printable(one.id or "-")), left, attempts, Text(printable(shown(one.queue))), Text(owner)]
+
+
+def task_lines(view: TableView, width: int | None) -> Iterator[Text]:
+    """What the agents last did."""
+    if view.runs:
+        for run in view.runs:
+            yield from _run(run, width)
+    elif "task_runs" in view.not_read:
+        yield Text(f"tasks: not read: {view.not_read['task_runs']}", "yellow")
+    elif view.runs is None:
+        yield Text("tasks: the agent's runs are not recorded; this begins it: pgq-ops install", "dim")
+    else:
+        yield Text("tasks: no agent has run one on this table", "dim")
+
+
+def _run(run: TaskRun, width: int | None) -> list[Text]:
+    message = f": {run.message}" if run.message else ""
+    text = f"{ago(run.seconds_ago)} ago by {run.host} (pid {run.pid}){message}"
+    first = Text.assemble((f"{printable(run.task)} ", "dim"), (run.outcome, _OUTCOMES.get(run.outcome, "")), " ")
+    return prose(text, width, indent=len(first.plain), first=first)

@@ -1,0 +1,94 @@
+"""The round as the JSON document of design.md §3; what could not be read is null."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
+
+if TYPE_CHECKING:
+    from pgq_ops.cli.inspection.rows import QueueRow
+    from pgq_ops.cli.inspection.view import Round, TableView
+    from pgq_ops.stats.leases import Leases
+
+# Sums over the queues; they are lower bounds where `exact` is false.
+_CONDITIONS = ("live", "expired", "stale", "missing", "overlong", "future")
+
+
+def document(seen: Round) -> dict[str, Any]:
+    """The whole document: plain values, durations as numbers in seconds, times as ISO 8601."""
+    return {"job_tables": [_table(view) for view in seen.tables]}
+
+
+def _table(view: TableView) -> dict[str, Any]:
+    look = view.look
+    depths = look.depths if look else None
+    return {
+        "name": view.name,
+        "table": view.table,
+        "collected_at": view.collected_at,
+        "queues": [_queue(row) for row in queue_rows(look.table, depths)] if look and depths else None,
+        "leases": _leases(look.leases) if look and look.leases else None,
+        "next_expiries": None
+        if view.expiries is None
+        else [
+            {
+                "id": one.id,
+                "queue": one.queue,
+                "owner": one.owner,
+                "left_seconds": _rounded(one.seconds_left),
+                "attempts": one.attempts,
+            }
+            for one in view.expiries
+        ],
+        "task_runs": None
+        if view.runs is None
+        else [
+            {
+                "task": run.task,
+                "at": run.at,
+                "ago_seconds": _rounded(run.seconds_ago),
+                "success_ago_seconds": _rounded(run.success_seconds_ago),
+                "outcome": run.outcome,
+                "duration_seconds": run.duration_seconds,
+                "message": run.message,
+                "host": run.host,
+                "pid": run.pid,
+            }
+            for run in view.runs
+        ],
+        "claim": None,
+        "relation": None,
+        "partitions": None,
+        "horizon": None,
+        "findings": [finding.as_json() for finding in view.findings] if look else None,
+        "not_read": dict(view.not_read),
+        "error": None if view.error is None else str(view.error),
+    }
+
+
+def _queue(row: QueueRow) -> dict[str, Any]:
+    states = [*STATES, *(state for state in OTHER_STATES if state in row.counts)]
+    counts = {state: row.counts[state].value if state in row.counts else None for state in states}
+    exact = {state: state in row.counts and row.counts[state].exact for state in states}
+    age = row.oldest_ready
+    return {
+        "queue": row.queue,
+        **counts,
+        "exact": exact,
+        "oldest_ready_seconds": None if age is None else _rounded(age.seconds),
+        "oldest_ready_exact": age is not None and age.exact,
+        "slo_oldest_ready_seconds": row.promised_seconds,
+    }
+
+
+def _leases(leases: Leases) -> dict[str, Any]:
+    return {
+        **{condition: leases.total(condition) for condition in _CONDITIONS},
+        "oldest_expired_seconds": _rounded(max((one.oldest_expired_seconds for one in leases.queues), default=0.0)),
+        "exact": not leases.truncated,
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)

@@ -1,0 +1,100 @@
+"""Looks at all job tables asked for, once or round after round, over one session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.binding.bind import Bound
+from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
+from pgq_ops.cli.inspection.section import Section
+from pgq_ops.cli.inspection.view import Round, TableView
+from pgq_ops.cli.setting import bind_each
+from pgq_ops.db import COMMAND_LIMITS, PROBE_LIMITS, Purpose, Session, bound, driver_errors, is_connection_loss
+from pgq_ops.errors import PgqOpsError, UsageError
+from pgq_ops.leader.pooler import refuse_shared_process
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.db import Connection
+
+
+class Inspector:
+    """Use it as a context manager. `repeatedly`: each round costs little, so that rounds may follow at short intervals.
+
+    Its session is past any transaction pooler: there our settings, read-only among them, would reach the workers.
+    """
+
+    def __init__(self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False) -> None:
+        self._loaded = loaded
+        self._names = tuple(dict.fromkeys(names or loaded.config.job_tables))
+        if not self._names:
+            raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
+        self._repeatedly = repeatedly
+        self._session = Session(
+            loaded.config.database,
+            Purpose.COMMAND,
+            COMMAND_LIMITS,
+            read_only=True,
+            direct=True,
+            check=refuse_shared_process,
+        )
+        self._connection: Connection | None = None
+        self._readers: dict[str, TableReader] = {}
+        self._bindings: dict[str, Section[Bound | PgqOpsError]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+
+    def look(self) -> Round:
+        """One round. Raises DatabaseUnreachable, NotPermitted, UsageError for unknown names, ConfigError for the DSN."""
+        connection = self._session.connection()
+        try:
+            with driver_errors("read the job tables"):
+                if connection is not self._connection:
+                    self._begin(connection)
+                at = moment(connection)
+                tables = tuple(self._look_at(connection, name) for name in self._names)
+        except PgqOpsError as error:
+            if connection.closed or (error.__cause__ and is_connection_loss(error.__cause__)):
+                self._session.discard()
+            raise
+        info = connection.info
+        return Round(f"{info.dbname} on {info.host or 'a local socket'}:{info.port} as {info.user}", at, tables)
+
+    def _begin(self, connection: Connection) -> None:
+        """Bind everything over a new connection, with more time than a look gets."""
+        self._connection = connection
+        self._readers.clear()
+        self._bindings = {name: Section("binding") for name in self._names}
+        for name in self._names:
+            self._bind(connection, name)
+        bound(connection, PROBE_LIMITS if self._repeatedly else LOOK_LIMITS)
+
+    def _look_at(self, connection: Connection, name: str) -> TableView:
+        reader = self._readers.get(name)
+        if reader is None:
+            found = self._bind(connection, name) if self._repeatedly else self._bindings[name].value
+            if not isinstance(found, Bound):
+                configured = self._loaded.config.job_tables[name].table
+                why = self._bindings[name].why
+                return TableView(name, configured, error=found, not_read={"jobs": why} if why else {})
+            reader = self._readers[name] = TableReader(found.table, thorough=not self._repeatedly)
+        view = reader.read(connection)
+        if reader.outdated:
+            del self._readers[name]
+        return view
+
+    def _bind(self, connection: Connection, name: str) -> Bound | PgqOpsError | None:
+        """Bind a job table if it is due. Gives what was found last: the table, what is wrong, or None."""
+        binding = self._bindings[name]
+        binding.look(lambda: next(found for _, found in bind_each(connection, self._loaded, [name])))
+        return binding.value

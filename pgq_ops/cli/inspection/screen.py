@@ -1,0 +1,111 @@
+"""The round as the lines of one screen: what is wrong and what to run first, then the numbers behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pgq_ops.checks.finding import Severity
+from pgq_ops.cli.inspection import numbers
+from pgq_ops.cli.inspection.activity import expiry_lines, lease_lines, task_lines
+from pgq_ops.cli.inspection.lines import columns, printable, prose
+from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.finding import Finding
+    from pgq_ops.cli.inspection.rows import QueueRow
+    from pgq_ops.cli.inspection.view import Round, TableView
+
+# More than these, over all job tables, and the screen is no screen any more; --json has all.
+_MOST_QUEUES = 15
+_FEWEST_QUEUES = 4
+_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+_LABEL_WIDTH = 10
+
+
+def screen(seen: Round, width: int | None) -> list[Text]:
+    """The lines; prose is broken to fit the width (None: not at all), names, commands and SQL never are."""
+    lines = [Text(f"{_clock(seen.at)}  {printable(seen.database)}", "dim")]
+    if len(seen.tables) > 1:
+        lines += [Text.assemble((printable(view.name), "bold"), ": ", verdict(view)) for view in seen.tables]
+    for view in seen.tables:
+        lines += [Text(), *_table(view, width, max(_FEWEST_QUEUES, _MOST_QUEUES // len(seen.tables)))]
+    return lines
+
+
+def verdict(view: TableView) -> Text:
+    """What is wrong with a job table, in three words."""
+    if view.error is not None:
+        return Text("cannot be looked at", "bold red")
+    found = {severity: sum(one.severity is severity for one in view.findings) for severity in Severity}
+    parts = [
+        Text(f"{number} {severity}{'s' if number > 1 and severity is Severity.WARNING else ''}", _STYLES[severity])
+        for severity, number in found.items()
+        if number
+    ]
+    if view.not_read.keys() & {"indexes", "jobs", "leases"}:
+        parts.append(Text("not everything could be read", "bold yellow"))
+    return Text(", ").join(parts) if parts else Text("nothing is wrong", "green")
+
+
+def _table(view: TableView, width: int | None, most: int) -> Iterator[Text]:
+    title = Text.assemble((printable(view.name), "bold"), "  ", printable(view.table), "  ")
+    yield title + verdict(view)
+    if view.error is not None:
+        for line in str(view.error).splitlines():
+            yield Text(f"  {printable(line)}")
+        return
+    for finding in view.findings:
+        yield from _finding(finding, width)
+    yield Text()
+    yield from _queues(view, width, most)
+    yield from lease_lines(view)
+    yield from expiry_lines(view, width)
+    yield Text()
+    yield from task_lines(view, width)
+
+
+def _finding(finding: Finding, width: int | None) -> Iterator[Text]:
+    label = Text(str(finding.severity).upper(), _STYLES[finding.severity])
+    yield from prose(finding.summary, width, indent=_LABEL_WIDTH, first=label)
+    for line in finding.remedy.splitlines():
+        yield Text(f"  {printable(line)}", "" if line.startswith("#") else "bold")
+
+
+def _queues(view: TableView, width: int | None, most: int) -> Iterator[Text]:
+    depths = view.look.depths if view.look else None
+    if view.look is None or depths is None:
+        yield Text(f"queues: not read: {view.not_read.get('jobs', 'unknown')}", "yellow")
+        return
+    rows = queue_rows(view.look.table, depths)
+    shown = rows if len(rows) <= most + 1 else rows[:most]
+    head = [Text(word, "dim") for word in ("queue", *STATES, "oldest ready")]
+    yield from columns([head, *(_row(row) for row in shown)], width)
+    rest = rows[len(shown) :]
+    if rest:
+        sums = ", ".join(f"{sum(row.jobs(state) for row in rest):,} {state}" for state in ("ready", "running"))
+        yield Text(f"and {len(rest)} more queues with {sums}; --json has them all", "dim")
+    others = [
+        f"{numbers.count(total)} {state}" for state in OTHER_STATES if (total := depths.total(state)) and total.value
+    ]
+    if others:
+        yield Text(f"also {', '.join(others)}", "yellow")
+    cells = {cell.plain[:1] for row in shown for cell in _row(row)[1:]}
+    legend = [
+        text for mark, text in (("~", "~ estimated"), (numbers.UNKNOWN, "? not known for one queue")) if mark in cells
+    ]
+    if legend:
+        yield Text("; ".join(legend), "dim")
+
+
+def _row(row: QueueRow) -> list[Text]:
+    counts = [Text(numbers.count(row.counts.get(state))) for state in STATES]
+    return [Text(printable(row.queue)), *counts, Text(numbers.waiting(row), "bold red" if row.lateness else "")]
+
+
+def _clock(moment: str) -> str:
+    """ISO 8601 as people read it, to the second."""
+    return f"{moment[:10]} {moment[11:19]} UTC"

@@ -1,0 +1,69 @@
+"""What one round saw: frozen, and free of any database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError
+
+if TYPE_CHECKING:
+    from pgq_ops.checks.finding import Finding
+    from pgq_ops.checks.look import Look
+    from pgq_ops.stats.next_expiries import NextExpiry
+    from pgq_ops.stats.task_runs import TaskRun
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """One job table.
+
+    `table` is its name as bound, else as configured; `look` is None where it could not be bound, and `error` says
+    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, task_runs) has no value;
+    `ages` holds the seconds since it was read.
+    """
+
+    name: str
+    table: str
+    collected_at: str | None = None
+    look: Look | None = None
+    expiries: tuple[NextExpiry, ...] | None = None
+    runs: tuple[TaskRun, ...] | None = None
+    findings: tuple[Finding, ...] = ()
+    not_read: Mapping[str, str] = field(default_factory=dict)
+    ages: Mapping[str, float] = field(default_factory=dict)
+    error: PgqOpsError | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether anything at all was read of the jobs."""
+        return self.look is not None and (self.look.depths is not None or self.look.leases is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """All job tables at one moment (ISO 8601, database clock). `database` says which one, for people."""
+
+    database: str
+    at: str
+    tables: tuple[TableView, ...]
+
+    def failure(self) -> PgqOpsError | None:
+        """What the command ends with after showing what there is: what is wrong with single tables, or nothing read.
+
+        A table that is only locked is no failure while another one could be read.
+        """
+        wrong = [view.error for view in self.tables if view.error is not None]
+        problems = [problem for error in wrong if isinstance(error, ConfigError) for problem in error.problems]
+        if problems:
+            return ConfigError(tuple(problems))
+        for error in wrong:
+            if isinstance(error, NotPermitted):
+                return error
+        if any(view.readable for view in self.tables):
+            return None
+        reasons = {
+            f"{view.name}: {view.error or next(iter(view.not_read.values()), 'unknown')}" for view in self.tables
+        }
+        return DatabaseUnreachable(f"no job table could be read: {'; '.join(sorted(reasons))}")
