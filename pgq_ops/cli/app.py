@@ -13,9 +13,8 @@ from pgq_ops.cli.lazy_group import Entry, LazyGroup
 
 COMMANDS = (
     Entry("demo", "pgq_ops.cli.demo:demo", "Watch dead workers' jobs come back, on a throw-away server."),
-    Entry(
-        "agent", "pgq_ops.cli.agent:agent", "Run beside your workers: give back the jobs of dead ones, export metrics."
-    ),
+    Entry("agent", "pgq_ops.cli.agent:agent", "Run beside your workers and give back the jobs of dead ones."),
+    Entry("inspect", "pgq_ops.cli.inspect:inspect", "Show the queue, and what is wrong with it, in one screen."),
     Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
     Entry("metrics", "pgq_ops.cli.metrics:metrics", "Print the metrics once."),
     Entry("config", "pgq_ops.cli.config:app", "Check or show the configuration."),

@@ -16,7 +16,7 @@ OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not look at t
 
 @app.command()
 def check(config: ConfigOption = None, offline: OfflineOption = False, json: JsonOption = False) -> None:
-    """Validate the configuration, and every job table against the database's catalog.
+    """Check the configuration, and its job tables against the database.
 
     Ends with 2 if something is wrong, with 3 if the database cannot be reached.
     """

@@ -32,9 +32,21 @@ class Entry(NamedTuple):
         return command
 
 
+class Group(TyperGroup):
+    """A group whose own options need no conversion: Typer would import pydantic for that, before any `--help`."""
+
+    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 (as in Entry.load)
+        """The option `--help`, which is off and not unset where it is not given."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
+
 def subcommands(summary: str | None = None) -> typer.Typer:
     """A Typer app set up as all of ours are."""
     return typer.Typer(
+        cls=Group,
         help=summary,
         add_completion=False,
         no_args_is_help=True,
@@ -44,7 +56,7 @@ def subcommands(summary: str | None = None) -> typer.Typer:
     )
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """Lists `entries` without importing them. A reader that goes away ends the command quietly."""
 
     entries: ClassVar[tuple[Entry, ...]] = ()

@@ -8,7 +8,7 @@ import typer
 
 from pgq_ops.cli.options import ConfigOption
 
-NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Job tables; all if none.")]
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Job tables; all if none.")]
 
 
 def metrics(names: NamesArgument = None, config: ConfigOption = None) -> None:

@@ -10,7 +10,7 @@ from pgq_ops.cli.options import ConfigOption, DryRunOption, JsonOption, YesOptio
 
 
 def reap(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Job tables; all if none.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Job tables; all if none.")] = None,
     include_stale: Annotated[
         bool, typer.Option("--include-stale", help="Also take leases that ran out longer ago than max_expired_age.")
     ] = False,
