@@ -37,6 +37,18 @@ def _always(_: QueuePolicy) -> bool:
 
 
 @dataclass(slots=True)
+class _NotingGuard:
+    """The guard, and whether it ever refused: then the pass was not a whole one."""
+
+    guard: Guard
+    refused: bool = False
+
+    def __call__(self) -> bool:
+        self.refused = not self.guard()
+        return not self.refused
+
+
+@dataclass(slots=True)
 class Reap:
     """The reaper.
 
@@ -103,20 +115,24 @@ class Reap:
         standing = self._standing(connection, table, tally.memory)
         relations = _relations(connection, table)
         ceiling = partition_ceiling.read(connection, table)
+        noting = _NotingGuard(guard)
         for policy in policies:
+            began = 0.0 if tally.memory is None else tally.memory.clock()
             Pass(
                 connection=connection,
                 table=table,
                 policy=policy,
                 relations=relations,
                 support=standing.support,
-                guard=guard,
+                guard=noting,
                 tally=tally,
                 memory=tally.memory,
                 include_stale=self.include_stale,
                 logged=standing.logged,
                 ceiling=ceiling,
             ).run()
+            if tally.memory is not None and not noting.refused and not tally.busy:
+                tally.memory.passed(policy, began)
 
     def _policies(self, table: JobTable) -> list[QueuePolicy]:
         return [policy for policy in table.policies if policy.reaper.enabled]

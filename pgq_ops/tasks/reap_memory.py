@@ -67,13 +67,14 @@ class ReapMemory:
         self.standing, self.standing_read_at = standing, self.clock()
 
     def is_due(self, policy: QueuePolicy) -> bool:
-        """Whether the policy's own `every` has passed since its last pass; notes this one if so."""
-        now, last = self.clock(), self.last_pass.get(policy.queue)
+        """Whether the policy's own `every` has passed since its last whole pass began."""
+        last = self.last_pass.get(policy.queue)
         # The scheduler's ticks jitter by a few milliseconds: a tick that is early by less than a tenth counts.
-        if last is not None and now - last < policy.reaper.every.total_seconds() * 0.9:
-            return False
-        self.last_pass[policy.queue] = now
-        return True
+        return last is None or self.clock() - last >= policy.reaper.every.total_seconds() * 0.9
+
+    def passed(self, policy: QueuePolicy, began: float) -> None:
+        """Note a whole pass. One that an error, a lock or the guard cut short is taken up again when that is over."""
+        self.last_pass[policy.queue] = began
 
     def refused(self, relation_oid: int, key: str) -> bool:
         """Note that a row was refused; True where it has not been told of within a day."""
