@@ -21,6 +21,8 @@ class TimeKind(Enum):
 
 
 _PER_SECOND = {TimeKind.EPOCH_SECONDS: 1, TimeKind.EPOCH_MILLISECONDS: 1_000, TimeKind.EPOCH_MICROSECONDS: 1_000_000}
+# Numbers beyond the year 8300 stand for "never" (2^63 - 1 and the like), and no timestamp could hold the largest.
+_NEVER_SECONDS = 2e11
 
 INTEGER_TYPES = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
 NUMBER_TYPES = frozenset({*INTEGER_TYPES, "numeric", "real", "double precision"})
@@ -67,7 +69,10 @@ class Clock:
             return mapped.value
         if mapped.time is TimeKind.TIMESTAMP:
             return sql.SQL("({}::timestamp AT TIME ZONE {})").format(mapped.value, literal(self.zone))
-        return sql.SQL("to_timestamp({}::double precision / {})").format(mapped.value, literal(self._scale(mapped)))
+        seconds = sql.SQL("{}::double precision / {}").format(mapped.value, literal(self._scale(mapped)))
+        return sql.SQL(
+            "to_timestamp(CASE WHEN abs({0}) > {1} THEN sign({0}) * 'infinity'::double precision ELSE {0} END)"
+        ).format(seconds, literal(_NEVER_SECONDS))
 
     def finite(self, mapped: MappedColumn) -> sql.Composable:
         """The column as timestamptz, NULL where it is infinite (an age of it could not be computed)."""

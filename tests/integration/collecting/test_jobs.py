@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.support.database import Database
 
 # Beyond what may be read whole, so that each state is looked at through an index.
-HISTORY = "INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 201000)"
+HISTORY = "INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 201000); ANALYZE jobs"
 CLAIM_INDEX = "CREATE INDEX jobs_claim ON jobs (run_at, id) WHERE status = 'pending'"
 
 

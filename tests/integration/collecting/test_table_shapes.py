@@ -71,6 +71,25 @@ def test_times_of_every_kind_mean_the_same(database: Database, kind: str) -> Non
     _same(database, HEAD + columns + STATES)
 
 
+@pytest.mark.case("R8")
+def test_numbers_that_no_date_can_be_made_of_are_far_away_and_break_nothing(database: Database) -> None:
+    database.execute("CREATE TABLE jobs (id int, status text, run_at bigint, lease_until bigint, finished_at bigint)")
+    far = 2**63 - 1
+    database.execute(
+        "INSERT INTO jobs (status, run_at, lease_until, finished_at) VALUES ('pending', %(far)s, NULL, NULL),"
+        " ('pending', -%(far)s, NULL, NULL), ('running', 0, %(far)s, NULL), ('running', 0, 0, NULL),"
+        " ('dead', 0, NULL, %(far)s)",
+        {"far": far},
+    )
+    columns = COLUMNS
+    for name in ("run_at", "lease_until", "finished_at"):
+        columns = columns.replace(f'"{name}"', f'{{ column = "{name}", unit = "ms" }}')
+    seen = collection_of(database, HEAD + columns + STATES).healthy()
+    assert seen.jobs("default") == {"ready": 1, "scheduled": 1, "running": 2, "dead": 1}
+    assert seen.leases("default") == {"live": 1, "future": 1, "stale": 1}
+    assert seen.value("oldest_dead_age_seconds", "default") == 0
+
+
 @pytest.mark.parametrize(
     ("column", "values"),
     [
