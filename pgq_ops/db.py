@@ -47,7 +47,8 @@ class Limits:
 
 
 # A look may take this long (performance.md: a full collection keeps to 100 ms under heavy bloat).
-PROBE_LIMITS = Limits(statement_ms=100)
+# Its lock wait is the shorter one, so that a locked table is told from a look that is too slow.
+PROBE_LIMITS = Limits(statement_ms=100, lock_ms=50)
 # A batch of the reaper takes tens of milliseconds; without any index it scans a stretch of the table.
 WRITE_LIMITS = Limits(statement_ms=30_000)
 # Somebody waits for a command's answer.
