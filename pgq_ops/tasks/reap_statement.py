@@ -91,6 +91,12 @@ class ReapStatement:
         row = connection.execute(query.format(self._take(page)), parameters).fetchone()
         return None if row is None else Place(*row)
 
+    def lock_table(self, connection: Connection) -> None:
+        """Take, inside the caller's transaction, the lock that writing needs; raises the driver's LockNotAvailable."""
+        written = ReapChanges(self.table, self.policy).written_columns()
+        fragments = {"table": self.relation.sql, "column": identifier(written[0])}
+        connection.execute(sql.statement("reap/lock_table", fragments), {})
+
     def _fragments(self) -> dict[str, composing.Composable]:
         changes = ReapChanges(self.table, self.policy, self.ceiling)
         owner = self.table.fields.get("owner")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import errors
 
-from pgq_ops import sql
 from pgq_ops.db import is_busy, is_connection_loss
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
@@ -134,8 +133,7 @@ class Sweep:
             self._checked_table = True
             try:
                 with self.connection.transaction():
-                    table = self.statement.relation.sql
-                    self.connection.execute(sql.statement("reap/lock_table", {"table": table}), {})
+                    self.statement.lock_table(self.connection)
             except errors.LockNotAvailable as busy:
                 raise RelationBusy from busy
 

@@ -390,3 +390,18 @@ def test_who_may_not_grant_all_of_it_grants_nothing(with_jobs: Setup, make_role:
     with pytest.raises(NotPermitted, match='not all privileges were granted for "jobs"'):
         apply(connection, [moving])
     with_jobs.refused("SELECT id FROM jobs")
+
+
+def test_reap_isolates_a_row_that_waits_on_an_uncommitted_twin(with_jobs: Setup) -> None:
+    """The look at the lock that then stands in the way of the table needs no more than the tier either."""
+    install(with_jobs.admin)
+    leaf = "jobs_1" if with_jobs.database.value("SELECT to_regclass('jobs_1') IS NOT NULL") else "jobs"
+    with_jobs.database.execute(f"CREATE UNIQUE INDEX ON {leaf} (claim_version) WHERE status = 'pending'")
+    with_jobs.database.execute("UPDATE jobs SET claim_version = id; DELETE FROM jobs WHERE id = 3")
+    with_jobs.grant(Tier.REAP)
+    other = with_jobs.database.connect(autocommit=False)
+    other.execute("INSERT INTO jobs (id, claim_version) VALUES (4, 1)")
+    result = reap(with_jobs.database, EMAILS, role=with_jobs.role)
+    assert (result.requeued, result.dead_lettered, result.remaining) == (0, 1, 1)
+    other.rollback()
+    assert reap(with_jobs.database, EMAILS, role=with_jobs.role).requeued == 1
