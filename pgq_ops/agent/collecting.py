@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.leader.leadership import Leadership
 
+# `pgqops_probe_success` shows it all the time; the log says why.
+TELL_AGAIN_SECONDS = 3_600.0
+
 log = logs.get("probes")
 
 
@@ -35,7 +39,7 @@ class Collecting:
     jobs: TaskJobs
     stopping: Event
     _open: dict[str, dict[str, Finding]] = field(default_factory=dict)
-    _failing: dict[tuple[str, str], str] = field(default_factory=dict)
+    _failing: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
     def round(self) -> None:
         """Collect each job table led. A follower needs no connection for it, and has none."""
@@ -75,14 +79,14 @@ class Collecting:
             self._tell_findings(name, collected.findings)
 
     def _tell_failures(self, name: str, failures: Iterable[ProbeFailure]) -> None:
-        """Log a probe's failure once, until it changes or the probe works again."""
-        now = {(name, failure.probe): f"{type(failure.error).__name__}: {failure.error}" for failure in failures}
-        for key, text in now.items():
-            if self._failing.get(key) != text:
-                log.warning("probe.failed", job_table=name, probe=key[1], error=text)
-        for key in [key for key in self._failing if key[0] == name]:
-            self._failing.pop(key)
-        self._failing |= now
+        """Log a probe's failure when it is another than the last one, or was told long ago."""
+        now = time.monotonic()
+        for failure in failures:
+            key, text = (name, failure.probe), f"{type(failure.error).__name__}: {failure.error}"
+            told, at = self._failing.get(key, ("", 0.0))
+            if text != told or now - at >= TELL_AGAIN_SECONDS:
+                self._failing[key] = text, now
+                log.warning("probe.failed", job_table=name, probe=failure.probe, error=text)
 
     def _tell_findings(self, name: str, findings: Iterable[Finding]) -> None:
         """Log what is wrong since now, and what no longer is."""

@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
 
 from pgq_ops import logs, metrics
+from pgq_ops.agent.clock import ClockWatch
 from pgq_ops.agent.registry import TASKS
 from pgq_ops.agent.work import Work
 from pgq_ops.config.watch import FileWatch
@@ -32,8 +32,6 @@ STOP_SECONDS = 8.0
 CHANGE_SECONDS = 5.0
 # How often the file is looked at, and the clock.
 LOOK_SECONDS = 1.0
-# A wall clock set back by more than this is made up for; less than this is drift.
-CLOCK_SECONDS = 1.0
 
 # What shells report for a process that a signal ended, plus its number.
 _SIGNALLED = 128
@@ -88,13 +86,12 @@ class AgentProcess:
             _leave(0)
 
     def _until_stopped(self) -> None:
-        lag = time.time() - time.monotonic()
+        clock = ClockWatch()
         while not self._stop.wait(LOOK_SECONDS):
             if self._reload_asked.is_set() or (self._watch is not None and self._watch.changed()):
                 self._reload_asked.clear()
                 self._reload()
-            before, lag = lag, time.time() - time.monotonic()
-            if lag < before - CLOCK_SECONDS:
+            if clock.set_back():
                 self._work.clock_was_set_back()
 
     def _reload(self) -> None:

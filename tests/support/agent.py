@@ -76,12 +76,12 @@ class Agent:
         self.config = self.folder / "pgq-ops.toml"
         self.log = self.folder / "log"
         self.config.write_text(config_text(dsn, self.port, *(tables or ("jobs",)), **config))
-        self._command = [sys.executable, "-m", "tests.support.agent_tasks", tasks, str(self.config)]
+        self.command = [sys.executable, "-m", "tests.support.agent_tasks", tasks, str(self.config)]
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         with self.log.open("wb") as stderr:
-            self.process = subprocess.Popen(self._command, cwd=ROOT, stderr=stderr, stdout=stderr)
+            self.process = subprocess.Popen(self.command, cwd=ROOT, stderr=stderr, stdout=stderr)
         return self
 
     def __exit__(self, *_: object) -> None:
