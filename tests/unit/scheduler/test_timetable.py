@@ -121,7 +121,7 @@ def test_after_the_clock_was_set_back_all_jobs_can_be_called_up(timetable: Timet
     wait_until(lambda: len(runs) == 2)
 
 
-def test_what_is_not_kept_runs_no_more(timetable: Timetable) -> None:
+def test_what_was_dropped_runs_no_more(timetable: Timetable) -> None:
     kept, dropped = [0], [0]
 
     def keep() -> None:
@@ -133,7 +133,7 @@ def test_what_is_not_kept_runs_no_more(timetable: Timetable) -> None:
     timetable.every(SHORT, "kept", "leader", keep)
     timetable.every(SHORT, "dropped", "leader", drop)
     wait_until(lambda: dropped[0] > 0)
-    timetable.keep_only({"kept"})
+    timetable.drop("dropped")
     wait_until(lambda: not timetable.running())
     before = dropped[0], kept[0]
     wait_until(lambda: kept[0] > before[1] + 3)
