@@ -42,7 +42,7 @@ class Finished:
         if Question.FINISHED not in memory.supported(connection, table).serving:
             memory.finished_until = None
             return []
-        with plans.through_indexes(connection) as now:
+        with plans.bounded(connection, table) as now:
             until = now - _LAG_SECONDS
         since = max(memory.finished_until or until, until - _LONGEST_SECONDS)
         try:

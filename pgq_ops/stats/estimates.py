@@ -66,4 +66,5 @@ def index_rows(connection: Connection, serving: Serving) -> int:
 
 def _plan(connection: Connection, table: JobTable, condition: composing.Composable) -> plans.Plan:
     statement = sql.statement("stats/rows", {"table": table.relation.sql, "condition": condition})
-    return plans.explain(connection, statement, {})
+    with plans.bounded(connection, table, through_indexes=False):
+        return plans.explain(connection, statement, {})

@@ -9,7 +9,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.job_table.quoting import literal
-from pgq_ops.stats.plans import through_indexes
+from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
     from pgq_ops.db import Connection
@@ -55,6 +55,6 @@ def read(connection: Connection, table: JobTable, since: float, until: float) ->
     statement = look(table)
     if statement is None:
         return ()
-    with through_indexes(connection):
+    with bounded(connection, table):
         rows = connection.execute(statement, {"since": since, "until": until}).fetchall()
     return tuple(FinishedJobs(*row) for row in rows)

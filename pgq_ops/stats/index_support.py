@@ -71,7 +71,7 @@ class _Index:
 def read(connection: Connection, table: JobTable) -> IndexSupport:
     """Ask the planner; runs none of the statements. Worth remembering for minutes. Raises the driver's errors."""
     serving: dict[Question, Serving] = {}
-    with plans.through_indexes(connection):
+    with plans.bounded(connection, table):
         for question, statement in _statements(table):
             parameters = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
             plan = plans.explain(connection, statement, parameters)

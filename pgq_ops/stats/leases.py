@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.job_sample import CAP
-from pgq_ops.stats.plans import through_indexes
+from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
     from psycopg import sql as composing
@@ -74,7 +74,7 @@ def read(connection: Connection, table: JobTable, cap: int = CAP) -> Leases:
 
     To be done unasked only where `IndexSupport.is_cheap("running")`.
     """
-    with through_indexes(connection):
+    with bounded(connection, table):
         rows = connection.execute(look(table), {"limit": cap + 1}).fetchall()
     queues = tuple(_queue(*row) for row in rows)
     return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)

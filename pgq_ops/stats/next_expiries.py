@@ -10,7 +10,7 @@ from psycopg import sql as composing
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.job_sample import CAP
-from pgq_ops.stats.plans import through_indexes
+from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
     from pgq_ops.db import Connection
@@ -42,7 +42,7 @@ def read(connection: Connection, table: JobTable, limit: int = 5) -> tuple[NextE
         "table": table.relation.sql,
         "is_running": table.is_state("running"),
     }
-    with through_indexes(connection):
+    with bounded(connection, table):
         statement = sql.statement("stats/next_expiries", fragments)
         rows = connection.execute(statement, {"sample": CAP + 1, "limit": limit}).fetchall()
     return tuple(

@@ -19,6 +19,8 @@ from pgq_ops.stats.extrapolation import Sample
 from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
+    from psycopg import sql as composing
+
     from pgq_ops.db import Connection
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.stats.index_support import IndexSupport
@@ -81,7 +83,7 @@ class _Reading:
     def _whole(self) -> bool:
         """Read every row; False where that takes too long after all."""
         try:
-            with self.connection.transaction():
+            with plans.bounded(self.connection, self.table, through_indexes=False):
                 rows = job_sample.read(self.connection, job_sample.all_jobs(self.table), limit=None)
         except errors.QueryCanceled:
             return False
@@ -114,7 +116,7 @@ class _Reading:
         look = job_sample.jobs_in(self.table, "pending", ordered=ordered, after_watermark=watermark is not None)
         parameters = {} if watermark is None else {"watermark": watermark}
         try:
-            with plans.through_indexes(self.connection) as now:
+            with plans.bounded(self.connection, self.table) as now:
                 rows = job_sample.read(self.connection, look, **parameters)
         except errors.QueryCanceled:
             return False
@@ -122,7 +124,7 @@ class _Reading:
         nulls_last = available is None or not available.not_null
         sample = Sample(rows, in_order=ordered, nulls_last=nulls_last, trusted=watermark is None)
         question = Question.PENDING_IN_ORDER if ordered else Question.PENDING
-        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question))
+        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question) or 0)
         self.tally.enter_ages_of_ready(sample, now)
         if ordered:
             first = sample.first_moment()
@@ -134,17 +136,17 @@ class _Reading:
         question = Question(state)
         if question in self.support.serving:
             try:
-                with plans.through_indexes(self.connection):
+                with plans.bounded(self.connection, self.table):
                     rows = job_sample.read(self.connection, job_sample.jobs_in(self.table, state))
             except errors.QueryCanceled:
                 pass
             else:
                 sample = Sample(rows)
-                self.tally.enter(sample, [state], lambda: self._estimated(state, question))
+                self.tally.enter(sample, [state], lambda: self._estimated(state, question) or 0)
                 if state == "dead":
                     self.tally.enter_ages_of_dead(sample)
                 return
-        self.tally.guess(state, self._estimated(state, question))
+        self._guess(state, self._estimated(state, question))
 
     def _dead_letters(self, relation: Relation) -> None:
         def estimated() -> int:
@@ -159,19 +161,30 @@ class _Reading:
         else:
             self.tally.add_dead_letters(Sample(rows), estimated)
 
-    def _estimated(self, state: str, question: Question) -> int:
+    def _guess(self, state: str, jobs: int | None) -> None:
+        if jobs is not None:
+            self.tally.guess(state, jobs)
+
+    def _estimated(self, state: str, question: Question) -> int | None:
+        """The jobs in a state by an index's size or the planner; None where even planning takes too long."""
         serving = self.support.serving.get(question)
         if serving is not None and serving.whole:
             return estimates.index_rows(self.connection, serving)
-        return estimates.planned_rows(self.connection, self.table, self.table.is_state(state))
+        return self._planned(self.table.is_state(state))
+
+    def _planned(self, condition: composing.Composable) -> int | None:
+        try:
+            return estimates.planned_rows(self.connection, self.table, condition)
+        except errors.QueryCanceled:
+            return None
 
     def _guess_pending(self) -> None:
         ordered = Question.PENDING_IN_ORDER in self.support.serving
         pending = self._estimated("pending", Question.PENDING_IN_ORDER if ordered else Question.PENDING)
-        due = all_of([self.table.is_state("pending"), self.table.is_due()])
-        ready = min(pending, estimates.planned_rows(self.connection, self.table, due))
-        self.tally.guess("ready", ready)
-        self.tally.guess("scheduled", pending - ready)
+        due = self._planned(all_of([self.table.is_state("pending"), self.table.is_due()]))
+        if pending is not None and due is not None:
+            self.tally.guess("ready", min(pending, due))
+            self.tally.guess("scheduled", pending - min(pending, due))
         if self.timed_out and self.remembered.watermark is not None:
             self.watermark = self.remembered.watermark
             age = max(0.0, self._now() - self.watermark)
@@ -183,5 +196,5 @@ class _Reading:
         return self._now() - 2 * promised
 
     def _now(self) -> float:
-        with plans.through_indexes(self.connection) as now:
+        with plans.bounded(self.connection, self.table) as now:
             return now
