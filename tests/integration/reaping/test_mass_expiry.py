@@ -80,7 +80,7 @@ def test_a_large_table_without_an_index_is_gone_through_in_committed_stretches(d
     database.execute("DROP INDEX IF EXISTS jobs_running")
     database.execute("ANALYZE jobs")
     assert database.value("SELECT pg_relation_size('jobs') / 8192") > 2 * 8_192
-    database.execute("ALTER ROLE postgres IN DATABASE " + database.name + " SET statement_timeout = '30s'")
+    database.execute("ALTER ROLE CURRENT_USER IN DATABASE " + database.name + " SET statement_timeout = '30s'")
     bound = bind_toml(database, FIELD)
     stopped_after = iter([True] * 60)
     first = Reap().run(bound.connection, bound.table, lambda: next(stopped_after, False))
