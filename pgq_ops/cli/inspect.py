@@ -9,7 +9,7 @@ import typer
 
 from pgq_ops.cli.options import ConfigOption, JsonOption
 
-NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Job tables; all if none.")]
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Job tables; all if none.")]
 WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")]
 EveryOption = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between looks of --watch.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pgq_ops.cli.inspection.lines import columns, printable, prose
-from pgq_ops.cli.inspection.numbers import ago
+from pgq_ops.cli.inspection.numbers import ago, as_of
 from pgq_ops.job_table.queue_labels import shown
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ def lease_lines(view: TableView) -> Iterator[Text]:
     if found is None:
         yield Text(f"leases: not read: {view.not_read.get('leases', 'unknown')}", "yellow")
         return
+    age = as_of(view.ages.get("leases", 0.0))
     oldest = max((one.oldest_expired_seconds for one in found.queues), default=0.0)
-    head = [Text(word, "dim") for word in ("leases", *_CONDITIONS, "oldest expired")]
+    head = [Text(word, "dim") for word in (f"leases{age}", *_CONDITIONS, "oldest expired")]
     more = "+" if found.truncated else ""
     cells = [
         Text(f"{number:,}{more}", style if number else "")

@@ -55,7 +55,7 @@ class Inspector:
         self._session.close()
 
     def look(self) -> Round:
-        """One round. Raises DatabaseUnreachable, NotPermitted, UsageError for unknown names, ConfigError for the DSN."""
+        """One round. Raises DatabaseUnreachable, NotPermitted, UsageError for a name that is not configured."""
         connection = self._session.connection()
         try:
             with driver_errors("read the job tables"):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "?"
 _MILLION = 1_000_000
+# A live screen is two seconds old anyway.
+_OLD_SECONDS = 5.0
 
 
 def count(number: Count | None) -> str:
@@ -39,3 +41,8 @@ def waiting(row: QueueRow) -> str:
 def ago(seconds: float) -> str:
     """A duration with its two largest units, whole seconds."""
     return format_duration(max(0.0, float(round(seconds))))
+
+
+def as_of(age_seconds: float) -> str:
+    """` (12s ago)` for what was not read just now, else nothing."""
+    return f" ({ago(age_seconds)} ago)" if age_seconds >= _OLD_SECONDS else ""

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pgq_ops.checks.finding import Severity
-from pgq_ops.cli.inspection import numbers
 from pgq_ops.cli.inspection.activity import expiry_lines, lease_lines, task_lines
-from pgq_ops.cli.inspection.lines import columns, printable, prose
-from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
+from pgq_ops.cli.inspection.lines import printable, prose
+from pgq_ops.cli.inspection.queue_lines import queue_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pgq_ops.checks.finding import Finding
-    from pgq_ops.cli.inspection.rows import QueueRow
     from pgq_ops.cli.inspection.view import Round, TableView
 
 # More than these, over all job tables, and the screen is no screen any more; --json has all.
@@ -61,7 +59,7 @@ def _table(view: TableView, width: int | None, most: int) -> Iterator[Text]:
     for finding in view.findings:
         yield from _finding(finding, width)
     yield Text()
-    yield from _queues(view, width, most)
+    yield from queue_lines(view, width, most)
     yield from lease_lines(view)
     yield from expiry_lines(view, width)
     yield Text()
@@ -73,37 +71,6 @@ def _finding(finding: Finding, width: int | None) -> Iterator[Text]:
     yield from prose(finding.summary, width, indent=_LABEL_WIDTH, first=label)
     for line in finding.remedy.splitlines():
         yield Text(f"  {printable(line)}", "" if line.startswith("#") else "bold")
-
-
-def _queues(view: TableView, width: int | None, most: int) -> Iterator[Text]:
-    depths = view.look.depths if view.look else None
-    if view.look is None or depths is None:
-        yield Text(f"queues: not read: {view.not_read.get('jobs', 'unknown')}", "yellow")
-        return
-    rows = queue_rows(view.look.table, depths)
-    shown = rows if len(rows) <= most + 1 else rows[:most]
-    head = [Text(word, "dim") for word in ("queue", *STATES, "oldest ready")]
-    yield from columns([head, *(_row(row) for row in shown)], width)
-    rest = rows[len(shown) :]
-    if rest:
-        sums = ", ".join(f"{sum(row.jobs(state) for row in rest):,} {state}" for state in ("ready", "running"))
-        yield Text(f"and {len(rest)} more queues with {sums}; --json has them all", "dim")
-    others = [
-        f"{numbers.count(total)} {state}" for state in OTHER_STATES if (total := depths.total(state)) and total.value
-    ]
-    if others:
-        yield Text(f"also {', '.join(others)}", "yellow")
-    cells = {cell.plain[:1] for row in shown for cell in _row(row)[1:]}
-    legend = [
-        text for mark, text in (("~", "~ estimated"), (numbers.UNKNOWN, "? not known for one queue")) if mark in cells
-    ]
-    if legend:
-        yield Text("; ".join(legend), "dim")
-
-
-def _row(row: QueueRow) -> list[Text]:
-    counts = [Text(numbers.count(row.counts.get(state))) for state in STATES]
-    return [Text(printable(row.queue)), *counts, Text(numbers.waiting(row), "bold red" if row.lateness else "")]
 
 
 def _clock(moment: str) -> str:

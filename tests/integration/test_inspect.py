@@ -1,0 +1,215 @@
+"""What `inspect` says of a job table, compared with what is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgq_ops.checks.finding import Severity
+from pgq_ops.schema import history, versions
+from tests.support.binding import bind_toml
+from tests.support.inspection import as_json, as_text, looked
+from tests.support.jobs import FIELD, create_field_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from tests.support.database import Database
+    from tests.support.roles import Roles
+
+# The keys that design.md §3 promises, whatever else there is.
+TABLE_KEYS = {"name", "table", "collected_at", "queues", "leases", "claim", "relation", "partitions", "horizon"}
+QUEUE_KEYS = {"queue", "scheduled", "ready", "running", "done", "dead", "exact", "oldest_ready_seconds"}
+LEASE_KEYS = {"live", "expired", "stale", "missing", "overlong", "oldest_expired_seconds"}
+FINDING_KEYS = {"id", "severity", "summary", "evidence", "remedy"}
+
+ROWS = """
+INSERT INTO jobs (queue, status, run_at, lease_until, locked_by, attempts, finished_at) VALUES
+    ('mail', 'pending', now() - interval '10 min', NULL, NULL, 0, NULL),
+    ('mail', 'pending', now() - interval '1 min', NULL, NULL, 0, NULL),
+    ('mail', 'pending', now() + interval '1 h', NULL, NULL, 0, NULL),
+    ('mail', 'running', now(), now() + interval '5 min', 'w1', 1, NULL),
+    ('mail', 'running', now(), now() - interval '10 min', 'w2', 2, NULL),
+    ('film', 'running', now(), now() - interval '3 days', 'w3', 1, NULL),
+    ('film', 'running', now(), NULL, 'w4', 1, NULL),
+    ('film', 'running', now(), now() + interval '30 days', 'w5', 1, NULL),
+    ('film', 'done', now(), NULL, NULL, 1, now()),
+    ('film', 'dead', now(), NULL, NULL, 5, now()),
+    (NULL, 'paused', now(), NULL, NULL, 0, NULL)
+"""
+
+
+@pytest.fixture
+def busy(database: Database) -> Database:
+    create_field_table(database)
+    database.execute(ROWS)
+    return database
+
+
+def queues_of(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {queue["queue"]: queue for queue in table["queues"]}
+
+
+def test_the_document_has_the_promised_keys_and_null_for_what_is_not_read_yet(busy: Database, tmp_path: Path) -> None:
+    [table] = as_json(looked(tmp_path, FIELD, busy.dsn))
+    assert set(table) >= TABLE_KEYS | {"findings"}
+    assert all(set(queue) >= QUEUE_KEYS for queue in table["queues"])
+    assert set(table["leases"]) >= LEASE_KEYS
+    assert table["findings"]
+    assert all(set(finding) == FINDING_KEYS for finding in table["findings"])
+    assert [table[key] for key in ("claim", "relation", "partitions", "horizon")] == [None] * 4
+    json.dumps(table, allow_nan=False)
+
+
+def test_the_numbers_are_those_of_the_table(busy: Database, tmp_path: Path) -> None:
+    [table] = as_json(looked(tmp_path, FIELD, busy.dsn))
+    queues = queues_of(table)
+    counts = {
+        name: [queue[state] for state in ("scheduled", "ready", "running", "done", "dead")]
+        for name, queue in queues.items()
+    }
+    assert counts == {"mail": [1, 2, 2, 0, 0], "film": [0, 0, 3, 1, 1], "(null)": [0, 0, 0, 0, 0]}
+    assert queues["(null)"]["unknown"] == 1
+    assert all(all(queue["exact"].values()) for queue in queues.values())
+    assert 600 <= queues["mail"]["oldest_ready_seconds"] < 660
+    assert queues["film"]["oldest_ready_seconds"] == 0
+    leases = table["leases"]
+    assert [leases[key] for key in ("live", "expired", "stale", "missing", "overlong", "future")] == [2, 1, 1, 1, 0, 1]
+    assert 600 <= leases["oldest_expired_seconds"] < 660
+    assert datetime.fromisoformat(table["collected_at"]).utcoffset() is not None
+
+
+def test_what_is_wrong_is_told_worst_first_with_the_remedy_whole_and_on_lines_of_its_own(
+    busy: Database, tmp_path: Path
+) -> None:
+    seen = looked(tmp_path, FIELD, busy.dsn)
+    findings = seen.tables[0].findings
+    assert [finding.severity for finding in findings] == sorted(
+        (finding.severity for finding in findings), key=list(Severity).index
+    )
+    assert {"expired-leases", "stale-leases", "oldest-ready-slo"} <= {finding.id for finding in findings}
+    lines = [line.strip() for line in as_text(seen).splitlines()]
+    for finding in findings:
+        assert finding.remedy
+        assert set(finding.remedy.splitlines()) <= set(lines)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_everything_but_names_and_remedies_fits_the_width(busy: Database, tmp_path: Path, width: int) -> None:
+    seen = looked(tmp_path, FIELD, busy.dsn)
+    remedies = {line for finding in seen.tables[0].findings for line in finding.remedy.splitlines()}
+    lines = [line for line in as_text(seen, width).splitlines() if line.strip() not in remedies]
+    assert max(map(len, lines)) <= width
+    for name in ("jobs", "mail", "film", "(null)", "w1", "w2", "w3", "w5"):
+        assert any(re.search(rf"(^|\s){re.escape(name)}(\s|$)", line) for line in lines), name
+
+
+def test_the_worst_queues_are_shown_and_the_others_counted_while_the_document_has_all(
+    database: Database, tmp_path: Path
+) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (queue, run_at) SELECT 'q' || q, now() - interval '1 h' * q"
+        " FROM generate_series(1, 60) AS q, generate_series(1, 3)"
+    )
+    seen = looked(tmp_path, FIELD, database.dsn)
+    [table] = as_json(seen)
+    assert {f"q{number}" for number in range(1, 61)} <= set(queues_of(table))
+    text = as_text(seen)
+    shown = re.findall(r"^(q\d+) ", text, re.MULTILINE)
+    assert shown == [f"q{number}" for number in range(60, 45, -1)]
+    assert "and 45 more queues with 135 ready, 0 running; --json has them all" in text
+
+
+def test_the_next_expiries_are_those_leases_that_end_first(busy: Database, tmp_path: Path) -> None:
+    [table] = as_json(looked(tmp_path, FIELD, busy.dsn))
+    owners = [expiry["owner"] for expiry in table["next_expiries"]]
+    assert owners.index("w2") < owners.index("w1") < owners.index("w5")
+    left = {expiry["owner"]: expiry["left_seconds"] for expiry in table["next_expiries"]}
+    assert 240 < left["w1"] <= 300
+    assert -660 < left["w2"] <= -600
+
+
+def record_reaper(database: Database, outcome: str, message: str = "") -> None:
+    bound = bind_toml(database, FIELD)
+    versions.install(bound.connection)
+    run = history.TaskRun("reaper", outcome, timedelta(seconds=1.5), message)
+    history.record_run(bound.connection, bound.table, run)
+
+
+def test_task_runs_are_shown_once_they_are_recorded(busy: Database, tmp_path: Path) -> None:
+    assert "pgq-ops install" in as_text(looked(tmp_path, FIELD, busy.dsn))
+    record_reaper(busy, "ok", "3 requeued")
+    seen = looked(tmp_path, FIELD, busy.dsn)
+    [table] = as_json(seen)
+    [run] = table["task_runs"]
+    assert (run["task"], run["outcome"], run["message"], run["duration_seconds"]) == ("reaper", "ok", "3 requeued", 1.5)
+    assert 0 <= run["ago_seconds"] < 60
+    assert datetime.fromisoformat(run["at"]).utcoffset() is not None
+    assert re.search(r"^reaper ok +\d+s ago by .*3 requeued", as_text(seen, None), re.MULTILINE)
+
+
+def test_whether_an_agent_reaps_is_told_by_its_last_run(busy: Database, tmp_path: Path) -> None:
+    def reaping() -> bool | None:
+        look = looked(tmp_path, FIELD, busy.dsn).tables[0].look
+        assert look is not None
+        return look.reaping
+
+    assert reaping() is None
+    record_reaper(busy, "nothing")
+    assert reaping() is True
+    # An idle agent notes a run at most once a minute, and runs each 10 s: late is later than 90 s.
+    busy.execute("UPDATE pgq_ops.task SET last_run_at = now() - interval '85 s'")
+    assert reaping() is True
+    busy.execute("UPDATE pgq_ops.task SET last_run_at = now() - interval '91 s'")
+    assert reaping() is False
+    record_reaper(busy, "failed", "permission denied")
+    assert reaping() is False
+
+
+def test_select_on_the_mapped_columns_is_enough_and_nothing_can_be_written(
+    busy: Database, tmp_path: Path, make_role: Roles
+) -> None:
+    reader = make_role("reader")
+    busy.execute(f'GRANT SELECT ON jobs TO "{reader}"')
+    busy.execute("ALTER DATABASE " + f'"{busy.name}"' + " SET default_transaction_read_only = on")
+    [table] = as_json(looked(tmp_path, FIELD, busy.dsn_as(reader)))
+    assert queues_of(table)["mail"]["ready"] == 2
+    assert table["leases"]["expired"] == 1
+    assert table["task_runs"] is None
+    assert table["not_read"] == {}
+
+
+def test_what_is_estimated_for_all_queues_has_a_row_of_its_own(database: Database, tmp_path: Path) -> None:
+    create_field_table(database)
+    database.execute("CREATE INDEX jobs_pending ON jobs (run_at) WHERE status = 'pending'")
+    database.execute("INSERT INTO jobs (queue, status) SELECT 'mail', 'done' FROM generate_series(1, 210000)")
+    database.execute("INSERT INTO jobs (queue) VALUES ('mail'), ('film')")
+    database.execute("ANALYZE jobs")
+    seen = looked(tmp_path, FIELD, database.dsn)
+    [table] = as_json(seen)
+    queues = queues_of(table)
+    assert [queues[name]["ready"] for name in ("mail", "film")] == [1, 1]
+    assert queues["mail"]["exact"]["ready"] is True
+    assert (queues["mail"]["done"], queues["mail"]["exact"]["done"]) == (None, False)
+    assert 200_000 < queues["(all)"]["done"] < 220_000
+    assert queues["(all)"]["exact"]["done"] is False
+    assert re.search(r"^\(all\) .* ~2[01]\d,\d{3} ", as_text(seen), re.MULTILINE)
+
+
+def test_a_table_without_queues_has_all_numbers_in_its_one_row(database: Database, tmp_path: Path) -> None:
+    create_field_table(database)
+    database.execute("CREATE INDEX jobs_pending ON jobs (run_at) WHERE status = 'pending'")
+    database.execute("INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 210000)")
+    database.execute("INSERT INTO jobs DEFAULT VALUES")
+    database.execute("ANALYZE jobs")
+    [table] = as_json(looked(tmp_path, FIELD.replace('queue = "queue"\n', ""), database.dsn))
+    [queue] = table["queues"]
+    assert (queue["queue"], queue["ready"], queue["exact"]["ready"]) == ("default", 1, True)
+    assert 200_000 < queue["done"] < 220_000
+    assert queue["exact"]["done"] is False
