@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # A pass that is missed may be chance (a lock, a slow batch), three are not.
 _PASSES = 3
 
+NOT_REAPED, EXPIRED_LEASES = IDS = ("not-reaped", "expired-leases")
+
 
 def check(look: Look) -> Iterator[Finding]:
     """`not-reaped` where no agent reaps; `expired-leases` where one should have by now, or nobody knows."""
@@ -39,7 +41,7 @@ def check(look: Look) -> Iterator[Finding]:
     held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
     if look.reaping is False:
         yield Finding(
-            "not-reaped",
+            NOT_REAPED,
             Severity.CRITICAL,
             f"{held}, and no agent takes them back",
             evidence,
@@ -48,7 +50,7 @@ def check(look: Look) -> Iterator[Finding]:
         )
     else:
         late = "although an agent should have taken them back" if look.reaping else "and nobody has taken them back"
-        yield Finding("expired-leases", Severity.CRITICAL, f"{held}, {late}", evidence, command("pgq-ops", "reap"))
+        yield Finding(EXPIRED_LEASES, Severity.CRITICAL, f"{held}, {late}", evidence, command("pgq-ops", "reap"))
 
 
 def _patience(policy: QueuePolicy) -> float:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.look import Look
 
+NO_RUNNING_INDEX, NO_PENDING_INDEX = IDS = ("no-running-index", "no-pending-index")
+
 
 def check(look: Look) -> Iterator[Finding]:
     """A warning; only info while the table is small enough to be read whole."""
@@ -23,7 +25,7 @@ def check(look: Look) -> Iterator[Finding]:
     evidence = {"table": str(look.table), "small": look.support.small}
     if "running" in look.table.states and Question.RUNNING not in serving:
         yield Finding(
-            "no-running-index",
+            NO_RUNNING_INDEX,
             severity,
             f"{look.table}: no index leads to the running jobs, so finding expired leases reads the whole table",
             evidence,
@@ -31,7 +33,7 @@ def check(look: Look) -> Iterator[Finding]:
         )
     if "pending" in look.table.states and not {Question.PENDING, Question.PENDING_IN_ORDER} & set(serving):
         yield Finding(
-            "no-pending-index",
+            NO_PENDING_INDEX,
             severity,
             f"{look.table}: no index leads to the pending jobs, so each claim reads the whole table",
             evidence,

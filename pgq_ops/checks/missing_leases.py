@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.look import Look
 
+(MISSING_LEASES,) = IDS = ("missing-leases",)
+
 
 def check(look: Look) -> Iterator[Finding]:
     """A warning, for queues in which nothing will ever take such jobs back."""
@@ -31,7 +33,7 @@ def check(look: Look) -> Iterator[Finding]:
         rows = all_of([look.table.is_state("running"), terms.is_missing()])
         way_out = "lease.missing_after has them reaped" if dated else "map created_at and set lease.missing_after"
         yield Finding(
-            "missing-leases",
+            MISSING_LEASES,
             Severity.WARNING,
             f"{counted(total, 'running job')} of {look.table} without a lease; nothing takes them back ({way_out})",
             {"missing": total, "queues": by_queue(missing)},

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Evidence names the queues that wait longest.
 _MOST_QUEUES = 10
 
+(OLDEST_READY_SLO,) = IDS = ("oldest-ready-slo",)
+
 
 def check(look: Look) -> Iterator[Finding]:
     """Critical; a warning where the age is only bounded."""
@@ -33,7 +35,7 @@ def check(look: Look) -> Iterator[Finding]:
     age, _, promised, name = late[0]
     exact = any(known for _, known, _, _ in late)
     yield Finding(
-        "oldest-ready-slo",
+        OLDEST_READY_SLO,
         Severity.CRITICAL if exact else Severity.WARNING,
         f"a ready job of {look.table}, queue {name}, has been waiting for {format_duration(age)}"
         f"{'' if exact else ' at most'}; promised is {format_duration(promised)}",

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.look import Look
 
+MASS_EXPIRY, REAP_CONFLICTS, REAPER_SWALLOWED = IDS = ("mass-expiry", "reap-conflicts", "reaper-swallowed")
+
 
 def check(look: Look) -> Iterator[Finding]:
     """`mass-expiry` (the agent goes slowly), `reap-conflicts` and `reaper-swallowed` (the jobs stay stuck)."""
     table, news = look.table, look.news
     if news.mass_expired:
         yield Finding(
-            "mass-expiry",
+            MASS_EXPIRY,
             Severity.WARNING,
             f"{counted(news.mass_expired, 'lease')} of {table} expired at once, more than reaper.mass_expiry allows:"
             " the agent takes few jobs back at first and twice as many each pass",
@@ -32,7 +34,7 @@ def check(look: Look) -> Iterator[Finding]:
     if refused > 0:
         expired = LeaseTerms(table, table.policies).is_reapable(include_stale=True)
         yield Finding(
-            "reap-conflicts",
+            REAP_CONFLICTS,
             Severity.CRITICAL,
             f"{counted(refused, 'job')} of {table} cannot be taken back: a constraint or trigger of the table refuses",
             {"conflicts": refused, "example": news.example},
@@ -41,7 +43,7 @@ def check(look: Look) -> Iterator[Finding]:
     if news.swallowed > 0:
         relation = plain(literal(plain(table.relation.sql)))
         yield Finding(
-            "reaper-swallowed",
+            REAPER_SWALLOWED,
             Severity.CRITICAL,
             f"{counted(news.swallowed, 'job')} of {table} could not be taken back: a trigger discarded the change"
             " without an error, as it would discard your workers' changes",

@@ -22,16 +22,19 @@ if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.look import Look
 
-CHECKS: tuple[Callable[[Look], Iterable[Finding]], ...] = (
-    expired_leases.check,
-    stale_leases.check,
-    missing_leases.check,
-    oldest_ready.check,
-    reaping_trouble.check,
-    suspicious_leases.check,
-    missing_indexes.check,
-    unknown_states.check,
+_MODULES = (
+    expired_leases,
+    stale_leases,
+    missing_leases,
+    oldest_ready,
+    reaping_trouble,
+    suspicious_leases,
+    missing_indexes,
+    unknown_states,
 )
+CHECKS: tuple[Callable[[Look], Iterable[Finding]], ...] = tuple(module.check for module in _MODULES)
+IDS = frozenset(name for module in _MODULES for name in module.IDS)
+"""Every finding there is; each has its page in docs/findings/."""
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.look import Look
 
+(STALE_LEASES,) = IDS = ("stale-leases",)
+
 
 def check(look: Look) -> Iterator[Finding]:
     """Critical: such a job stays where it is until somebody decides."""
@@ -20,7 +22,7 @@ def check(look: Look) -> Iterator[Finding]:
     if stale:
         total = sum(number for _, number in stale)
         yield Finding(
-            "stale-leases",
+            STALE_LEASES,
             Severity.CRITICAL,
             f"{counted(total, 'job')} of {look.table} expired longer ago than reaper.max_expired_age; the agent leaves"
             " them alone, as running them again so late may do harm",

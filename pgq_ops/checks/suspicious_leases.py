@@ -19,20 +19,32 @@ if TYPE_CHECKING:
 
 _NOT = composing.SQL("({}) IS NOT TRUE")
 
+OVERLONG_LEASES, FUTURE_LEASES = IDS = ("overlong-leases", "future-leases")
+
 
 def check(look: Look) -> Iterator[Finding]:
     """Warnings `overlong-leases` and `future-leases`; the remedy is a query for the jobs, whose workers need a look."""
     if look.leases is None:
         return
     terms = LeaseTerms(look.table, look.table.policies)
-    for condition, predicate, what in (
-        ("overlong", terms.is_overlong(), "kept alive longer than lease.max_runtime: their workers may hang"),
-        ("future", terms.is_future(), "ending further ahead than any lease can: nothing takes those jobs back"),
+    for name, condition, predicate, what in (
+        (
+            OVERLONG_LEASES,
+            "overlong",
+            terms.is_overlong(),
+            "kept alive longer than lease.max_runtime: their workers may hang",
+        ),
+        (
+            FUTURE_LEASES,
+            "future",
+            terms.is_future(),
+            "ending further ahead than any lease can: nothing takes those jobs back",
+        ),
     ):
         total = look.leases.total(condition)
         if total:
             yield Finding(
-                f"{condition}-leases",
+                name,
                 Severity.WARNING,
                 f"{counted(total, 'lease')} of {look.table} {what}",
                 {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
     from pgq_ops.job_table.table import JobTable
 
+(UNKNOWN_STATES,) = IDS = ("unknown-states",)
+
 
 def check(look: Look) -> Iterator[Finding]:
     """A warning; noticed only where the table is small enough to be read whole."""
@@ -25,7 +27,7 @@ def check(look: Look) -> Iterator[Finding]:
         return
     known = ((queue.queue, queue.counts["unknown"].value) for queue in look.depths.queues if "unknown" in queue.counts)
     yield Finding(
-        "unknown-states",
+        UNKNOWN_STATES,
         Severity.WARNING,
         f"{counted(unknown.value, 'job')} of {look.table} in a state that is mapped to nothing; add it to states",
         {"unknown": unknown.value, "queues": by_queue(known)},
