@@ -13,6 +13,7 @@ from pgq_ops.config.schema import dotted
 from pgq_ops.config.validation import did_you_mean
 from pgq_ops.db import COMMAND_LIMITS, Limits, Purpose, connect, driver_errors
 from pgq_ops.errors import ConfigError, NotPermitted, UsageError
+from pgq_ops.leader.pooler import refuse_shared_process
 from pgq_ops.logs import register_secrets
 
 if TYPE_CHECKING:
@@ -44,10 +45,20 @@ def session(
 ) -> Iterator[Connection]:
     """Open a session for a command and close it after. It is read-only unless the command `changes` something.
 
+    It goes past a transaction pooler where `direct_dsn` leads there, and is refused on one: what is set on the
+    session, read-only included, would stay on a server process that the workers get next.
+
     The driver's errors inside become ours, with `doing` in their message ("read the jobs").
     Raises DatabaseUnreachable, NotPermitted, ConfigError.
     """
-    connection = connect(config.database, Purpose.COMMAND, limits, read_only=not changes, direct=changes)
+    connection = connect(
+        config.database,
+        Purpose.COMMAND,
+        limits,
+        read_only=not changes,
+        direct=True,
+        check=refuse_shared_process,
+    )
     with connection, driver_errors(doing):
         yield connection
 

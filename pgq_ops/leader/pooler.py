@@ -26,7 +26,7 @@ class SharedServerProcess(PgqOpsError):
     def __init__(self) -> None:
         super().__init__(
             "the connection goes through a pooler that gives each transaction another server process "
-            "(PgBouncer's pool_mode = transaction): leadership needs a session of its own; "
+            "(PgBouncer's pool_mode = transaction): leadership and settings need a session of their own; "
             "set database.direct_dsn to the server itself, past the pooler"
         )
 
