@@ -34,11 +34,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageOrder:
-    """The columns to go by and their types; `stretch` limits it to heap blocks [from, to)."""
+    """The columns to go by and their types; `stretch` limits it to heap blocks [from, to).
+
+    `indexed`: an index gives the order of the first column.
+    """
 
     columns: tuple[composing.Composable, ...]
     types: tuple[str, ...]
     stretch: tuple[int, int] | None = None
+    indexed: bool = False
 
     @classmethod
     def by_key(cls, table: JobTable) -> PageOrder:
@@ -48,7 +52,7 @@ class PageOrder:
     @classmethod
     def by_lease(cls, table: JobTable, lease: MappedColumn) -> PageOrder:
         """By the one lease column, then the address: oldest first. Rows without a lease are left out."""
-        return cls((lease.value, *table.key_columns()), (lease.base_type, *table.key_types()))
+        return cls((lease.value, *table.key_columns()), (lease.base_type, *table.key_types()), indexed=True)
 
     @classmethod
     def by_stretch(cls, first_block: int) -> PageOrder:

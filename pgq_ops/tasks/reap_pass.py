@@ -53,8 +53,6 @@ class Pass:
     def run(self) -> None:
         """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
         failure: psycopg.Error | None = None
-        # A wrong statistic is enough for a plan that reads the whole table for each batch.
-        self.connection.execute("SET enable_seqscan = off")
         for relation in self.relations:
             if not self.guard() or self.tally.mass_expired:
                 break
@@ -120,6 +118,8 @@ class Pass:
 
     def _run_sweep(self, relation: Relation, order: PageOrder, limit: int | None) -> tuple[bool, bool]:
         """Whether the end was reached, and whether it was the limit that stopped it."""
+        settings = {"may_sort": "off" if order.indexed else "on"}
+        self.connection.execute(sql.statement("reap/prepare_session"), settings)
         sweep = Sweep(
             connection=self.connection,
             statement=ReapStatement(
