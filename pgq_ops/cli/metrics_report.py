@@ -9,6 +9,7 @@ from pgq_ops.cli.setting import bind_tables
 from pgq_ops.db import COMMAND_LIMITS, Purpose, Session, driver_errors
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.exporter.store import Store, exposition
+from pgq_ops.leader.pooler import refuse_shared_process
 from pgq_ops.logs import masked
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ def collect(loaded: LoadedConfig, names: Sequence[str]) -> tuple[str, list[str]]
 
     Raises what binding raises, DatabaseUnreachable also where the database goes away meanwhile.
     """
-    session = Session(loaded.config.database, Purpose.COMMAND, COMMAND_LIMITS, read_only=True)
+    session = Session(
+        loaded.config.database,
+        Purpose.COMMAND,
+        COMMAND_LIMITS,
+        read_only=True,
+        direct=True,
+        check=refuse_shared_process,
+    )
     store = Store()
     failures = []
     with closing(session), driver_errors("collect the metrics"):
