@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgq_ops.checks.look import Look, ReapNews
 from pgq_ops.checks.registry import findings_of
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db import is_busy, is_connection_loss, row_security
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
 from pgq_ops.exporter.pace import Pace
@@ -142,7 +142,9 @@ class Collector:
         began = self.clock()
         name = known.table.name
         try:
-            self.store.put(name, probe.name, probe.collect(connection, known.table, known.memory))
+            with row_security(connection, allowed=known.table.all_visible_policies):
+                samples = probe.collect(connection, known.table, known.memory)
+            self.store.put(name, probe.name, samples)
             known.success[probe.name] = True
         except Exception as error:  # noqa: BLE001  # one probe's failure never stops the others
             known.success[probe.name] = False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.metrics import Sample
     from pgq_ops.probes.memory import Memory
-    from pgq_ops.stats.depth import Count, Depths, QueueDepth
+    from pgq_ops.stats.depth import Count, Depths
 
 _QUEUE = ("database", "job_table", "queue")
 
@@ -31,8 +31,6 @@ OLDEST_DEAD = Family("oldest_dead_age_seconds", "How long the oldest dead job ha
 
 # A look that was cut off would be again for as long as whatever keeps dead rows in the index goes on.
 _AFTER_TIMEOUT_SECONDS = 60.0
-# States that a queue is ranked by when labels are scarce: finished history says little about today.
-_ACTIVE = ("scheduled", "ready", "running", "dead")
 
 
 class Jobs:
@@ -52,12 +50,8 @@ class Jobs:
             memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
         memory.watermark = depths.watermark or memory.watermark
         memory.depths = depths
-        memory.labels.admit({queue.queue: _size(queue) for queue in depths.queues})
+        memory.labels.admit({queue.queue: queue.active for queue in depths.queues})
         return list(_samples(depths, table.name, memory))
-
-
-def _size(depth: QueueDepth) -> int:
-    return sum(depth.counts[state].value for state in _ACTIVE if state in depth.counts)
 
 
 def _samples(depths: Depths, name: str, memory: Memory) -> Iterator[Sample]:

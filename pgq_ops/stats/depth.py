@@ -40,6 +40,11 @@ class QueueDepth:
     oldest_ready: Age | None = None
     oldest_dead_seconds: float | None = None
 
+    @property
+    def active(self) -> int:
+        """Jobs that are or may be somebody's business: by them queues are ranked, not by finished history."""
+        return sum(count.value for state, count in self.counts.items() if state not in ("done", "cancelled"))
+
 
 @dataclass(frozen=True, slots=True)
 class Depths:

@@ -155,3 +155,7 @@ def test_rows_that_a_policy_hides_are_an_error_and_never_a_zero(database: Databa
     assert {"jobs", "leases"} <= failed
     assert seen.values("jobs") == {}
     assert seen.value("up") == 0
+
+    database.execute("CREATE POLICY everything ON jobs USING (true)")
+    seen = collection_of(database, role=role).healthy()
+    assert seen.leases("a") == {"expired": 1}

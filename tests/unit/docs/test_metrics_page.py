@@ -21,8 +21,10 @@ def _exported() -> dict[str, tuple[str, frozenset[str]]]:
     for family in FAMILIES:
         known[family.full_name] = (family.type, frozenset(family.labels))
     for collector in list(metrics.REGISTRY._collector_to_names):
-        labels = getattr(collector, "_labelnames", None)
-        for metric in collector.collect() if labels is not None else ():
+        if not hasattr(collector, "_labelnames"):
+            continue
+        labels: tuple[str, ...] = collector._labelnames
+        for metric in collector.collect():
             name = f"{metric.name}_total" if metric.type == "counter" else metric.name
             known[name] = (metric.type, frozenset(labels))
     return {name: what for name, what in known.items() if "in_a_test" not in name}
