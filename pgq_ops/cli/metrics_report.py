@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pgq_ops.cli.setting import bind_tables
+from pgq_ops.cli.setting import bind_tables, with_found_tables
 from pgq_ops.db import COMMAND_LIMITS, Purpose, Session, driver_errors
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.exporter.store import Store, exposition
@@ -35,7 +35,8 @@ def collect(loaded: LoadedConfig, names: Sequence[str]) -> tuple[str, list[str]]
     failures = []
     with closing(session), driver_errors("collect the metrics"):
         collector = Collector(session, store)
-        for bound in bind_tables(session.connection(), loaded, names):
+        connection = session.connection()
+        for bound in bind_tables(connection, with_found_tables(connection, loaded), names):
             for failure in collector.collect(bound.table).failures:
                 if failure.lost:
                     raise failure.error

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgq_ops.binding.bind import Bound, bind
+from pgq_ops.binding.discovery import discover
 from pgq_ops.config.dsn import secrets_in
 from pgq_ops.config.load import load
 from pgq_ops.config.schema import dotted
@@ -61,6 +63,28 @@ def session(
     )
     with connection, driver_errors(doing):
         yield connection
+
+
+def with_found_tables(connection: Connection, loaded: LoadedConfig) -> LoadedConfig:
+    """The configuration, or where there is no file and no job table in it, the tables that look like a preset.
+
+    For commands that only read. Raises UsageError where there is neither, the driver's errors.
+    """
+    if loaded.config.job_tables or loaded.path is not None:
+        return loaded
+    found = discover(connection)
+    if not found:
+        raise UsageError(
+            "there is no configuration file, and no table in this database looks exactly like a preset:"
+            " describe yours in pgq-ops.toml (`pgq-ops config check` says whether it fits)"
+        )
+    origins = {
+        dotted(("job_tables", name, "columns", column)): f'preset "{table.preset}"'
+        for name, table in found.items()
+        for column in table.columns.mapped()
+    }
+    config = loaded.config.model_copy(update={"job_tables": found})
+    return replace(loaded, config=config, origins={**loaded.origins, **origins})
 
 
 def bind_each(

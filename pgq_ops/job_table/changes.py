@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 
-REAP_LOG_ATTEMPTS = sql.SQL(
-    "(SELECT count(*) FROM pgq_ops.reap_log AS past WHERE past.table_oid = {table_oid} AND past.job = {key}"
-    " AND past.outcome = 'requeued' AND past.at > COALESCE((SELECT max(buried.at) FROM pgq_ops.reap_log AS buried"
-    " WHERE buried.table_oid = {table_oid} AND buried.job = {key} AND buried.outcome = 'dead_lettered'), '-infinity'))"
+# The index of the log holds the beginning of the key.
+_SAME_JOB = sql.SQL("{log}.table_oid = {table_oid} AND left({log}.job, 200) = left({key}, 200) AND {log}.job = {key}")
+_LOGGED_ATTEMPTS = sql.SQL(
+    "(SELECT count(*) FROM pgq_ops.reap_log AS past WHERE {past} AND past.outcome = 'requeued' AND past.at > COALESCE("
+    "(SELECT max(buried.at) FROM pgq_ops.reap_log AS buried WHERE {buried} AND buried.outcome = 'dead_lettered'),"
+    " '-infinity'))"
 )
 
 
@@ -40,8 +42,11 @@ class ReapChanges:
         """Attempts as stored (NULL is 0); counted in `pgq_ops.reap_log` where the table keeps none."""
         mapped = self.table.fields.get("attempts")
         if mapped is None:
-            key = self.table.key_text()
-            return REAP_LOG_ATTEMPTS.format(table_oid=literal(self.table.relation.oid), key=key)
+            same = {"table_oid": literal(self.table.relation.oid), "key": self.table.key_text()}
+            return _LOGGED_ATTEMPTS.format(
+                past=_SAME_JOB.format(log=sql.SQL("past"), **same),
+                buried=_SAME_JOB.format(log=sql.SQL("buried"), **same),
+            )
         return sql.SQL("COALESCE({}, 0)::numeric").format(mapped.value)
 
     def counts_here(self) -> bool:

@@ -28,4 +28,5 @@ CREATE TABLE pgq_ops.reap_log (
 COMMENT ON TABLE pgq_ops.reap_log IS 'Every job that was taken back from a dead worker, for 30 days';
 COMMENT ON COLUMN pgq_ops.reap_log.job IS 'The job''s primary key as text, a row literal where it has several columns';
 COMMENT ON COLUMN pgq_ops.reap_log.owner IS 'Who held the job last';
-CREATE INDEX reap_log_job ON pgq_ops.reap_log (table_oid, job, at);
+-- A key may be longer than an index entry can be, so only its beginning is indexed.
+CREATE INDEX reap_log_job ON pgq_ops.reap_log (table_oid, left(job, 200), at);

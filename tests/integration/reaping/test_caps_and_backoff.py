@@ -152,3 +152,27 @@ def test_the_workers_own_claim_finds_a_requeued_job_after_its_backoff(database: 
     assert database.rows("SELECT lease_until, locked_by, attempts FROM jobs") == [(None, None, 1)]
     database.execute("UPDATE jobs SET run_at = run_at - interval '20 seconds'")
     assert database.rows(claim) == [(1,)]
+
+
+def test_a_key_longer_than_an_index_entry_is_logged_and_counted_all_the_same(database: Database) -> None:
+    create_field_table(database)
+    versions.install(database.connect())
+    database.execute("ALTER TABLE jobs DROP CONSTRAINT jobs_pkey, ALTER id DROP IDENTITY")
+    database.execute("ALTER TABLE jobs ALTER id TYPE text USING NULL")
+    database.execute("ALTER TABLE jobs ADD PRIMARY KEY (id)")
+    database.execute(
+        "INSERT INTO jobs (id, status) VALUES (repeat('x', 2600), 'pending'), (repeat('x', 2599) || 'y', 'pending')"
+    )
+    toml = (
+        FIELD.replace('attempts = "attempts"\n', "").replace('max_attempts = "max_attempts"\n', "")
+        + "max_attempts = 2\n"
+    )
+    for expected in ({"pending": 1, "running": 1}, {"dead": 1, "running": 1}):
+        database.execute(
+            "UPDATE jobs SET status = 'running', lease_until = now() - interval '1 s' WHERE right(id, 1) = 'x'"
+        )
+        database.execute(
+            "UPDATE jobs SET status = 'running', lease_until = now() + interval '1 h' WHERE right(id, 1) = 'y'"
+        )
+        assert reap(database, toml).conflicts == 0
+        assert statuses(database) == expected
