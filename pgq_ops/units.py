@@ -6,6 +6,8 @@ import re
 from datetime import timedelta
 
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+# A fraction of a second matters only beside few of them.
+_FRACTIONS_BELOW = 10
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 
 # PostgreSQL holds intervals of far more, but no queue needs a duration beyond this, and it keeps
@@ -19,7 +21,8 @@ def parse_duration(text: str) -> timedelta:
     parts = _PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         guess = f', did you mean "{compact}s"?' if re.fullmatch(r"\d+(\.\d+)?", compact) else ""
-        raise ValueError(f'"{text}" is not a duration: write a number and a unit (ms, s, m, h, d, w), such as "30s" or "1h30m"{guess}')
+        expected = 'write a number and a unit (ms, s, m, h, d, w), such as "30s" or "1h30m"'
+        raise ValueError(f'"{text}" is not a duration: {expected}{guess}')
     seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
     if seconds > MAX_DURATION.total_seconds():
         raise ValueError(f'"{text}" is longer than {MAX_DURATION.days} days')
@@ -30,7 +33,7 @@ def format_duration(value: timedelta | float) -> str:
     """Write a duration (a timedelta, or seconds) with its two largest units: "1h30m", "42s", "0.35s"."""
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
     sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
-    if seconds < 10 and seconds != int(seconds):
+    if seconds < _FRACTIONS_BELOW and seconds != int(seconds):
         return f"{sign}{seconds:.2f}".rstrip("0").rstrip(".") + "s"
     whole = round(seconds)
     parts: list[str] = []
