@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -196,7 +195,7 @@ def test_only_locked_tables_end_with_3_after_saying_so(database: Database, folde
 
 def test_it_is_done_within_half_a_second(database: Database, folder: Path) -> None:
     def seconds(command: list[str]) -> float:
-        """The processor's time, which other work on the machine hardly changes; the server's part is next to nothing."""
+        """Processor time, which other work on the machine hardly changes; the server's part is small."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
             command, cwd=folder, env=environment(PGQ_OPS_DSN=database.dsn), stdout=subprocess.DEVNULL, check=True

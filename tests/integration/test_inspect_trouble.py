@@ -40,7 +40,7 @@ def test_a_locked_table_says_so_and_the_others_are_shown(two: Database, tmp_path
         seen = looked(tmp_path, BOTH, two.dsn)
         holder.rollback()
     jobs, other = as_json(seen)
-    assert (jobs["queues"], jobs["leases"], jobs["next_expiries"]) == (None, None, None)
+    assert [jobs[key] for key in ("queues", "leases", "next_expiries", "findings")] == [None] * 4
     assert "locked by another session" in jobs["not_read"]["jobs"]
     assert other["queues"][0]["ready"] == 2
     assert seen.failure() is None

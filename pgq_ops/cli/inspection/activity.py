@@ -78,7 +78,7 @@ def task_lines(view: TableView, width: int | None) -> Iterator[Text]:
     elif view.runs is None:
         yield Text("tasks: the agent's runs are not recorded; this begins it: pgq-ops install", "dim")
     else:
-        yield Text("tasks: no agent has run one on this table", "dim")
+        yield Text("tasks: no run of an agent on this table is recorded", "dim")
 
 
 def _run(run: TaskRun, width: int | None) -> list[Text]:

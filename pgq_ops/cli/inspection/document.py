@@ -61,7 +61,7 @@ def _table(view: TableView) -> dict[str, Any]:
         "relation": None,
         "partitions": None,
         "horizon": None,
-        "findings": [finding.as_json() for finding in view.findings] if look else None,
+        "findings": [finding.as_json() for finding in view.findings] if view.readable else None,
         "not_read": dict(view.not_read),
         "error": None if view.error is None else str(view.error),
     }
