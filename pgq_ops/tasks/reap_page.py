@@ -26,8 +26,9 @@ STRETCH_BLOCKS = 8_192
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A condition on the rows to come, with its parameters."""
+    """A condition on the rows to come, with its parameters. Of one order, pages of a `kind` differ in these alone."""
 
+    kind: str
     condition: composing.Composable
     parameters: dict[str, Any]
 
@@ -104,4 +105,4 @@ class PageOrder:
             )
             parameters |= dict(zip(names, position, strict=True))
         condition = composing.SQL(" AND ").join(conditions) if conditions else composing.SQL("true")
-        return Page(condition, parameters)
+        return Page(comparison, condition, parameters)

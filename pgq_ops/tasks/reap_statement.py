@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import sql as composing
@@ -65,6 +65,7 @@ class ReapStatement:
     include_stale: bool
     ceiling: composing.Composable | None = None
     logged: bool = False
+    _texts: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> list[Taken]:
         """Reap up to `limit` rows of the page and commit; raises the driver's errors and CopySwallowed.
@@ -74,13 +75,19 @@ class ReapStatement:
         with connection.transaction():
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             parameters = page.parameters | {"limit": limit, "skip": list(skip)}
-            rows = connection.execute(self._batch(page), parameters).fetchall()
+            rows = connection.execute(self.batch(connection, page), parameters).fetchall()
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
             taken = [Taken(*row[:-1]) for row in rows]
             if self.logged:
                 self._log(connection, [row for row in taken if row.written])
         return taken
+
+    def batch(self, connection: Connection, page: Page) -> bytes:
+        """The statement of a batch, put together once for each kind of page. Parameters: the page's, limit, skip."""
+        if page.kind not in self._texts:
+            self._texts[page.kind] = self._batch(page).as_bytes(connection)
+        return self._texts[page.kind]
 
     def peek(self, connection: Connection, page: Page, skip: Sequence[str] = ()) -> Place | None:
         """Lock the first takeable row of the page, inside the caller's transaction; None where there is none."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
@@ -50,7 +49,7 @@ def test_a_batch_reads_little_more_than_it_takes(database: Database, index: str)
     bound.connection.execute(sql.statement("reap/prepare_session"), {"may_sort": "off" if order.indexed else "on"})
     taken = statement.run(bound.connection, order.first(), BATCH)
     page = order.after(taken[-1].position)
-    explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) {}").format(statement._batch(page))
+    explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(bound.connection, page)
     parameters = page.parameters | {"limit": BATCH, "skip": []}
     [[[document]]] = bound.connection.execute(explain, parameters).fetchall()
     assert BATCH <= rows_read(document["Plan"]) <= 3 * BATCH
