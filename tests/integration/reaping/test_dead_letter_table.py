@@ -89,4 +89,4 @@ def test_a_job_that_a_child_row_holds_is_passed_over(database: Database) -> None
     with database.connect(autocommit=False) as child:
         child.execute("INSERT INTO notes VALUES (%s)", [held])
         result = reap(database, MOVING)
-        assert (result.dead_lettered, result.remaining) == (29, 1)
+        assert (result.dead_lettered, result.remaining, result.locked) == (29, 1, 0)
