@@ -9,6 +9,7 @@ import pytest
 
 from pgq_ops.cli.inspection.inspector import Inspector
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError, UsageError
+from tests.support.collecting import PATIENT
 from tests.support.inspection import as_json, as_text, loaded, looked
 from tests.support.jobs import FIELD, create_field_table
 from tests.support.pgbouncer import needs_pgbouncer, pooled
@@ -113,7 +114,7 @@ def test_an_unknown_name_is_refused_with_a_suggestion(two: Database, tmp_path: P
 
 
 def test_a_lost_connection_is_an_error_once_and_the_next_look_works_again(two: Database, tmp_path: Path) -> None:
-    with Inspector(loaded(tmp_path, BOTH, two.dsn), (), repeatedly=True) as inspector:
+    with Inspector(loaded(tmp_path, BOTH, two.dsn), (), repeatedly=True, limits=PATIENT) as inspector:
         assert inspector.look().failure() is None
         two.server.execute(f'ALTER DATABASE "{two.name}" ALLOW_CONNECTIONS false')
         end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pgq-ops/command'"
@@ -126,7 +127,7 @@ def test_a_lost_connection_is_an_error_once_and_the_next_look_works_again(two: D
 
 
 def test_a_table_that_changes_while_it_is_watched_is_bound_anew(two: Database, tmp_path: Path) -> None:
-    with Inspector(loaded(tmp_path, FIELD, two.dsn), (), repeatedly=True) as inspector:
+    with Inspector(loaded(tmp_path, FIELD, two.dsn), (), repeatedly=True, limits=PATIENT) as inspector:
         assert inspector.look().failure() is None
         two.execute("ALTER TABLE jobs RENAME COLUMN run_at TO later")
         _until(inspector, lambda error: error is not None and "run_at" in str(error))
@@ -143,7 +144,7 @@ def _until(inspector: Inspector, condition: Callable[[PgqOpsError | None], bool]
 
 @pytest.mark.case("M2")
 def test_rounds_that_follow_each_other_cost_one_percent(two: Database, tmp_path: Path) -> None:
-    with Inspector(loaded(tmp_path, FIELD, two.dsn), (), repeatedly=True) as inspector:
+    with Inspector(loaded(tmp_path, FIELD, two.dsn), (), repeatedly=True, limits=PATIENT) as inspector:
         began = time.monotonic()
         first = inspector.look()
         took = time.monotonic() - began

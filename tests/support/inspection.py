@@ -8,6 +8,7 @@ from pgq_ops.cli.inspection.document import document
 from pgq_ops.cli.inspection.inspector import Inspector
 from pgq_ops.cli.inspection.screen import screen
 from pgq_ops.config.load import load
+from tests.support.collecting import PATIENT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ def loaded(folder: Path, toml: str, dsn: str) -> LoadedConfig:
 
 def looked(folder: Path, toml: str, dsn: str, *names: str) -> Round:
     """One look of a person's."""
-    with Inspector(loaded(folder, toml, dsn), names) as inspector:
+    with Inspector(loaded(folder, toml, dsn), names, limits=PATIENT) as inspector:
         return inspector.look()
 
 

@@ -19,21 +19,25 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pgq_ops.config.load import LoadedConfig
-    from pgq_ops.db import Connection
+    from pgq_ops.db import Connection, Limits
 
 
 class Inspector:
     """Use it as a context manager. `repeatedly`: each round costs little, so that rounds may follow at short intervals.
 
+    `limits` bound a look's statements, else those of the agent's probes or a little more where it looks but once.
     Its session is past any transaction pooler: there our settings, read-only among them, would reach the workers.
     """
 
-    def __init__(self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False) -> None:
+    def __init__(
+        self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False, limits: Limits | None = None
+    ) -> None:
         self._loaded = loaded
         self._names = tuple(dict.fromkeys(names or loaded.config.job_tables))
         if not self._names:
             raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
         self._repeatedly = repeatedly
+        self._limits = limits or (PROBE_LIMITS if repeatedly else LOOK_LIMITS)
         self._session = Session(
             loaded.config.database,
             Purpose.COMMAND,
@@ -77,7 +81,7 @@ class Inspector:
         self._bindings = {name: Section("binding") for name in self._names}
         for name in self._names:
             self._bind(connection, name)
-        bound(connection, PROBE_LIMITS if self._repeatedly else LOOK_LIMITS)
+        bound(connection, self._limits)
 
     def _look_at(self, connection: Connection, name: str) -> TableView:
         reader = self._readers.get(name)
