@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import sql as composing
@@ -21,36 +20,22 @@ _SMALL_PAGES = 4_096
 _SMALL_ROWS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """Estimated rows of a table with its leaves."""
-
-    live: int
-    dead: int
-
-
-def table_rows(connection: Connection, oid: int) -> TableRows:
-    """What the catalog and the statistics know; 0 where they know nothing. Waits for no lock on the table."""
+def table_rows(connection: Connection, oid: int) -> int:
+    """The rows by the catalog and the statistics; 0 where they know nothing. Waits for no lock on the table."""
     row = connection.execute(sql.statement("stats/table_rows"), {"oid": oid}).fetchone()
-    live, dead = row or (None, None)
-    return TableRows(int(live or 0), int(dead or 0))
+    return int((row and row[0]) or 0)
 
 
 def is_small(connection: Connection, table: JobTable) -> bool:
     """Whether the whole table may be read at a look.
 
-    The planner's cost counts the pages that are there now, also of a table that was never analysed.
+    The planner counts the pages that are there now, also of a table that was never analysed; its cost is theirs.
     """
-    rows = table_rows(connection, table.relation.oid)
     settings = connection.execute(sql.statement("stats/cost_settings"), {}).fetchone()
     page_cost, row_cost = settings or (1.0, 0.01)
     plan = _plan(connection, table, composing.SQL("true"))
     affordable = _SMALL_PAGES * page_cost + _SMALL_ROWS * row_cost
-    return (
-        rows.live + rows.dead <= _SMALL_ROWS
-        and plan["Plan Rows"] <= _SMALL_ROWS
-        and bool(plan["Total Cost"] <= affordable)
-    )
+    return bool(plan["Plan Rows"] <= _SMALL_ROWS and plan["Total Cost"] <= affordable)
 
 
 def planned_rows(connection: Connection, table: JobTable, condition: composing.Composable) -> int:

@@ -70,7 +70,7 @@ class _Reading:
                     self._state(state)
             if "done" in self.table.states:
                 # No index would make counting them cheap: they are what is left of the table's rows.
-                rows = estimates.table_rows(self.connection, self.table.relation.oid).live
+                rows = estimates.table_rows(self.connection, self.table.relation.oid)
                 self.tally.guess("done", max(0, rows - self.tally.rows()))
         if self.table.dead_letters is not None:
             self._dead_letters(self.table.dead_letters.relation)
@@ -150,7 +150,7 @@ class _Reading:
 
     def _dead_letters(self, relation: Relation) -> None:
         def estimated() -> int:
-            return estimates.table_rows(self.connection, relation.oid).live
+            return estimates.table_rows(self.connection, relation.oid)
 
         try:
             with self.connection.transaction():

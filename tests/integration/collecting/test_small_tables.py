@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     ("rows", "analysed", "small"),
-    [(195_000, True, True), (205_000, True, False), (100_000, False, True), (400_000, False, False)],
+    [(195_000, True, True), (205_000, True, False), (100_000, False, True)],
 )
 def test_a_table_of_up_to_two_hundred_thousand_rows_is_small(
     database: Database,
