@@ -66,6 +66,7 @@ _CLIENT_DEFAULTS = {
 # The server's side: it lets go of a dead client's locks within about 14 s (tried, postgres-facts.md), and no
 # timeout of the role or database may end an idle leader. Settings that a version lacks are left out.
 _SESSION_SETTINGS = {
+    "client_encoding": "UTF8",
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "IntervalStyle": "postgres",

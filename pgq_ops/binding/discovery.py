@@ -27,6 +27,4 @@ def discover(connection: Connection) -> dict[str, JobTableConfig]:
             config = JobTableConfig.model_validate({**mapping, "table": quoted(schema, name), "preset": preset})
             found.setdefault((schema, name), config)
     names = [name for _, name in found]
-    return {
-        name if names.count(name) == 1 else f"{schema}.{name}": config for (schema, name), config in found.items()
-    }
+    return {name if names.count(name) == 1 else f"{schema}.{name}": config for (schema, name), config in found.items()}

@@ -29,16 +29,18 @@ class NextExpiry:
 
 
 def read(connection: Connection, table: JobTable, limit: int = 5) -> tuple[NextExpiry, ...]:
-    """The `limit` leases that end first: only where `IndexSupport.is_cheap("running")`."""
+    """The `limit` leases that end first, stale ones left out: only where `IndexSupport.is_cheap("running")`."""
     if not table.has_lease:
         return ()
+    terms = LeaseTerms(table, table.policies)
     owner, attempts = table.fields.get("owner"), table.fields.get("attempts")
     fragments = {
         "shown_id": table.shown_id(),
         "queue": table.queue(),
         "owner": composing.SQL("NULL::text") if owner is None else composing.SQL("{}::text").format(owner.value),
         "attempts": composing.SQL("NULL::bigint") if attempts is None else attempts.value,
-        "expires_at": LeaseTerms(table, table.policies).expires_at(),
+        "expires_at": terms.expires_at(),
+        "is_stale": terms.is_stale(),
         "table": table.relation.sql,
         "is_running": table.is_state("running"),
     }

@@ -8,7 +8,7 @@ from pgq_ops.binding.bind import Bound
 from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
-from pgq_ops.cli.setting import bind_each
+from pgq_ops.cli.setting import bind_each, with_found_tables
 from pgq_ops.db import COMMAND_LIMITS, PROBE_LIMITS, Purpose, Session, bound, driver_errors, is_connection_loss
 from pgq_ops.errors import PgqOpsError, UsageError
 from pgq_ops.leader.pooler import refuse_shared_process
@@ -33,9 +33,8 @@ class Inspector:
         self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False, limits: Limits | None = None
     ) -> None:
         self._loaded = loaded
-        self._names = tuple(dict.fromkeys(names or loaded.config.job_tables))
-        if not self._names:
-            raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
+        self._asked = tuple(dict.fromkeys(names))
+        self._names: tuple[str, ...] = ()
         self._repeatedly = repeatedly
         self._limits = limits or (PROBE_LIMITS if repeatedly else LOOK_LIMITS)
         self._session = Session(
@@ -78,6 +77,10 @@ class Inspector:
         """Bind everything over a new connection, with more time than a look gets."""
         self._connection = connection
         self._readers.clear()
+        self._loaded = with_found_tables(connection, self._loaded)
+        self._names = self._asked or tuple(self._loaded.config.job_tables)
+        if not self._names:
+            raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
         self._bindings = {name: Section("binding") for name in self._names}
         for name in self._names:
             self._bind(connection, name)

@@ -1,12 +1,13 @@
 -- Of the first %(sample)s running rows the %(limit)s whose leases end next: id, queue, owner, seconds until the end
--- (negative once it is over), attempts. Infinite and missing ends are left out.
+-- (negative once it is over), attempts. Infinite and missing ends are left out, and stale leases, of which there
+-- may be many that nobody waits for.
 SELECT s.pgq_ops_id, s.pgq_ops_queue, s.pgq_ops_owner,
        extract(epoch FROM s.pgq_ops_end - now())::float8 AS seconds_left, s.pgq_ops_attempts
 FROM (
     SELECT {shown_id} AS pgq_ops_id, {queue} AS pgq_ops_queue, {owner} AS pgq_ops_owner, {expires_at} AS pgq_ops_end,
            {attempts} AS pgq_ops_attempts
     FROM {table} AS j
-    WHERE {is_running}
+    WHERE {is_running} AND NOT COALESCE({is_stale}, false)
     LIMIT %(sample)s
 ) AS s
 WHERE isfinite(s.pgq_ops_end)
