@@ -130,3 +130,9 @@ def test_without_an_order_jobs_are_claimed_when_due_then_by_id(load_text: Load) 
     """
     order = load_text(text).config.job_tables["a"].claim_order()
     assert order == (OrderTerm(column="due"), OrderTerm(column="job_id"))
+
+
+def test_the_lease_preset_s_claim_order_follows_the_column_that_is_mapped_over_it(load_text: Load) -> None:
+    text = '[job_tables.a]\ntable = "a"\npreset = "lease"\ncolumns = { available_at = "run_at" }'
+    order = load_text(text).config.job_tables["a"].claim_order()
+    assert order == (OrderTerm(column="run_at"), OrderTerm(column="id"))

@@ -9,6 +9,7 @@ from pgq_ops import metrics
 from pgq_ops.agent import leading, process  # what they import declares the process's own metrics
 from pgq_ops.checks.registry import IDS
 from pgq_ops.exporter.store import FAMILIES
+from tests.support.pages import PAGES
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROW = re.compile(r"^\| `(pgqops_\w+)` \| (\w+) \| ([\w, ]*?) ?\|", re.MULTILINE)
@@ -38,7 +39,7 @@ def test_the_page_lists_every_metric_with_its_type_and_labels() -> None:
 
 def test_metrics_that_pages_mention_are_exported() -> None:
     exported = _exported()
-    for page in (DOCS / "metrics.md", *(DOCS / "findings").glob("*.md")):
+    for page in PAGES:
         named = set(re.findall(r"pgqops_\w+", page.read_text(encoding="utf-8")))
         assert named <= set(exported), page.name
 
