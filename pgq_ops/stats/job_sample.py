@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.job_table.quoting import all_of, any_of, literal
+from pgq_ops.job_table.quoting import all_of, literal
 
 if TYPE_CHECKING:
     from pgq_ops.db import Connection
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CAP = 10_000
 """Beyond this many rows a number is estimated: counting them takes about 2 ms a state (performance.md)."""
+
+_NO_MOMENT = composing.SQL("NULL::timestamptz")
 
 STATES = ("pending", "running", "done", "dead", "blocked", "cancelled")
 
@@ -43,17 +45,53 @@ def jobs_in(table: JobTable, state: str, *, ordered: bool = False, after_waterma
         moment = composing.SQL("to_timestamp(%(watermark)s::float8)")
         bound = table.clock.from_timestamptz(moment, available)
         conditions.append(composing.SQL("{} >= {}").format(available.value, bound))
-    return _statement(table, table.relation, all_of(conditions), order)
+    fragments = {
+        "queue": table.queue(),
+        "state": _due_or_not(table) if state == "pending" else literal(state),
+        "since": _since(table, state),
+        "moment": _first_known(table, "available_at") if state == "pending" else _NO_MOMENT,
+        "table": table.relation.sql,
+        "condition": all_of(conditions),
+        "order": order,
+    }
+    return sql.statement("stats/sample_jobs", fragments)
 
 
 def all_jobs(table: JobTable) -> composing.Composed:
     """The look at every row. Parameter: `limit`."""
-    return _statement(table, table.relation, composing.SQL("true"), composing.SQL(""))
+    states = [state for state in STATES if state in table.states]
+    names = [_due_or_not(table) if state == "pending" else literal(state) for state in states]
+    whens = [
+        composing.SQL("WHEN {} THEN {}").format(table.is_state(state), name)
+        for state, name in zip(states, names, strict=True)
+    ]
+    since = composing.SQL("CASE WHEN {} THEN {} WHEN {} THEN {} END").format(
+        table.is_state("pending"), _since(table, "pending"), table.is_state("dead"), _since(table, "dead")
+    )
+    fragments = {
+        "queue": table.queue(),
+        "state": composing.SQL("CASE {} WHEN true THEN 'unknown' END").format(composing.SQL(" ").join(whens)),
+        "since": since,
+        "moment": _NO_MOMENT,
+        "table": table.relation.sql,
+        "condition": composing.SQL("true"),
+        "order": composing.SQL(""),
+    }
+    return sql.statement("stats/sample_jobs", fragments)
 
 
 def dead_letters(table: JobTable, relation: Relation) -> composing.Composed:
     """The look at the dead-letter table, which has all columns of the job table. Parameter: `limit`."""
-    return _statement(table, relation, composing.SQL("true"), composing.SQL(""), every_row="dead")
+    fragments = {
+        "queue": table.queue(),
+        "state": literal("dead"),
+        "since": _since(table, "dead"),
+        "moment": _NO_MOMENT,
+        "table": relation.sql,
+        "condition": composing.SQL("true"),
+        "order": composing.SQL(""),
+    }
+    return sql.statement("stats/sample_jobs", fragments)
 
 
 def read(connection: Connection, look: composing.Composed, **parameters: float | None) -> list[Sampled]:
@@ -62,60 +100,17 @@ def read(connection: Connection, look: composing.Composed, **parameters: float |
     return [Sampled(*row) for row in rows]
 
 
-def _statement(
-    table: JobTable,
-    relation: Relation,
-    condition: composing.Composable,
-    order: composing.Composable,
-    every_row: str | None = None,
-) -> composing.Composed:
-    available = table.fields.get("available_at")
-    null = composing.SQL("NULL::float8")
-    moment = null if available is None else _epoch(table.clock.finite(available))
-    age = _dead_age(table) if every_row == "dead" else _age(table)
-    fragments = {
-        "queue": table.queue(),
-        "state": literal(every_row) if every_row else _state(table),
-        "age": age,
-        "moment": moment,
-        "table": relation.sql,
-        "condition": condition,
-        "order": order,
-    }
-    return sql.statement("stats/sample_jobs", fragments)
+def _due_or_not(table: JobTable) -> composing.Composable:
+    return composing.SQL("CASE WHEN {} THEN 'ready' ELSE 'scheduled' END").format(table.is_due())
 
 
-def _state(table: JobTable) -> composing.Composable:
-    pending = composing.SQL("WHEN {} THEN CASE WHEN {} THEN 'ready' ELSE 'scheduled' END").format(
-        table.is_state("pending"), table.is_due()
-    )
-    others = [
-        composing.SQL("WHEN {} THEN {}").format(table.is_state(state), literal(state))
-        for state in STATES
-        if state in table.states and state != "pending"
-    ]
-    return composing.SQL("CASE {} ELSE 'unknown' END").format(composing.SQL(" ").join([pending, *others]))
+def _since(table: JobTable, state: str) -> composing.Composable:
+    """Since when the job is ready or dead, as timestamptz; NULL in any other state."""
+    fields = {"pending": ("available_at", "created_at"), "dead": ("finished_at", "created_at")}
+    return _first_known(table, *fields.get(state, ()))
 
 
-def _age(table: JobTable) -> composing.Composable:
-    ready = all_of([any_of([table.is_state("pending")]), table.is_due()])
-    return composing.SQL("CASE WHEN {} THEN {} WHEN {} THEN {} END").format(
-        ready, _seconds_since(table, "available_at", "created_at"), table.is_state("dead"), _dead_age(table)
-    )
-
-
-def _dead_age(table: JobTable) -> composing.Composable:
-    return _seconds_since(table, "finished_at", "created_at")
-
-
-def _seconds_since(table: JobTable, *fields: str) -> composing.Composable:
-    """The age by the first of the fields that is finite; NULL where none is."""
+def _first_known(table: JobTable, *fields: str) -> composing.Composable:
+    """The first of the fields that is mapped and finite; NULL where none is."""
     moments = [table.clock.finite(table.fields[name]) for name in fields if name in table.fields]
-    if not moments:
-        return composing.SQL("NULL::float8")
-    since = composing.SQL("COALESCE({})").format(composing.SQL(", ").join(moments))
-    return composing.SQL("GREATEST({}, 0)").format(_epoch(composing.SQL("now() - {}").format(since)))
-
-
-def _epoch(moment: composing.Composable) -> composing.Composable:
-    return composing.SQL("extract(epoch FROM {})::float8").format(moment)
+    return composing.SQL("COALESCE({})").format(composing.SQL(", ").join(moments)) if moments else _NO_MOMENT

@@ -8,7 +8,7 @@ SELECT s.pgq_ops_queue,
        count(*) FILTER (WHERE s.pgq_ops_missing),
        count(*) FILTER (WHERE s.pgq_ops_overlong AND NOT s.pgq_ops_over),
        count(*) FILTER (WHERE s.pgq_ops_future AND NOT s.pgq_ops_over),
-       max(s.pgq_ops_age) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale)
+       extract(epoch FROM now() - min(s.pgq_ops_end) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale))::float8
 FROM (
     SELECT {queue} AS pgq_ops_queue,
            COALESCE({ran_out}, false) AS pgq_ops_over,
@@ -16,7 +16,7 @@ FROM (
            {is_missing} AS pgq_ops_missing,
            COALESCE({is_overlong}, false) AS pgq_ops_overlong,
            COALESCE({is_future}, false) AS pgq_ops_future,
-           CASE WHEN isfinite({expires_at}) THEN extract(epoch FROM now() - {expires_at})::float8 END AS pgq_ops_age
+           CASE WHEN isfinite({expires_at}) THEN {expires_at} END AS pgq_ops_end
     FROM {table} AS j
     WHERE {is_running}
     LIMIT %(limit)s
