@@ -142,3 +142,26 @@ def test_the_agents_clock_decides_nothing(database: Database, monkeypatch: pytes
     assert result.requeued == 1
     delay = database.value("SELECT extract(epoch FROM run_at - now()) FROM jobs WHERE status = 'pending'")
     assert 15 < delay < 21
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_naive_times_of_another_zone_count_by_that_zone(database: Database, zone: str) -> None:
+    """The later of two columns is compared as a point in time, a single one in the column's own type: both must agree."""
+    create_field_table(database)
+    database.execute(
+        "ALTER TABLE jobs ADD COLUMN beat timestamp, ALTER lease_until TYPE timestamp, ALTER run_at TYPE timestamp"
+    )
+    for minutes in (4, 6):
+        database.execute(
+            "INSERT INTO jobs (status, attempts, lease_until, beat) VALUES ('running', 0,"
+            " (now() - interval '1 day') AT TIME ZONE %(zone)s, (now() - make_interval(mins => %(minutes)s)) AT TIME ZONE %(zone)s)",
+            {"zone": zone, "minutes": minutes},
+        )
+    toml = FIELD.replace('lease_expires_at = "lease_until"', 'leased_at = "lease_until"\nheartbeat_at = "beat"')
+    toml = f'[database]\ntimezone = "{zone}"\n{toml}[job_tables.jobs.lease]\ntimeout = "5m"\n'
+    assert reap(database, toml).requeued == 1
+    [(delay,)] = database.rows(
+        "SELECT extract(epoch FROM run_at AT TIME ZONE %s - now()) FROM jobs WHERE status = 'pending'", [zone]
+    )
+    assert 7 < delay < 11
+    assert database.rows("SELECT id, status FROM jobs ORDER BY id") == [(1, "running"), (2, "pending")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from pgq_ops.errors import NotPermitted
@@ -318,3 +319,15 @@ def test_row_level_security_that_hides_rows_is_an_error_and_an_all_true_policy_i
         reap(database, role=role)
     database.execute(f"CREATE POLICY all_of_them ON jobs TO {role} USING (true)")
     assert reap(database, role=role).requeued == 1
+
+
+@pytest.mark.case("R15")
+def test_a_policy_that_comes_after_the_binding_is_loud_and_no_empty_queue(database: Database, make_role: Roles) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', 1)")
+    role = make_role("reaper", "LOGIN")
+    database.execute(f"GRANT SELECT, UPDATE ON jobs TO {role}")
+    bound = bind_toml(database, FIELD, role=role)
+    database.execute("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        Reap().run(bound.connection, bound.table, lambda: True)
