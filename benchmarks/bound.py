@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.cli.setting import bind_tables
 from pgq_ops.config.load import load
-from pgq_ops.db import Limits, Purpose, Session
+from pgq_ops.db.connection import Limits, Purpose
+from pgq_ops.db.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 CONFIG = """

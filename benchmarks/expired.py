@@ -12,7 +12,7 @@ from psycopg import errors
 
 from benchmarks.bound import bound
 from benchmarks.history import settle, statement
-from pgq_ops.db import WRITE_LIMITS, Purpose
+from pgq_ops.db.connection import WRITE_LIMITS, Purpose
 from pgq_ops.tasks.reap import Reap
 
 if TYPE_CHECKING:

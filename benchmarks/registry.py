@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks import reaping
+from benchmarks import collection, reaping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from benchmarks.stage import Stage
 
 BENCHMARKS: Mapping[str, Callable[[Stage], Figures]] = {
+    "collection": collection.run,
     "reaping": reaping.run,
 }
