@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from pgq_ops import logs
 from pgq_ops.binding.bind import bind
 from pgq_ops.config.schema import dotted
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, PgqOpsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pgq_ops.config.load import LoadedConfig
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 # A column that a migration added, or a privilege that was taken, is noticed after this long at the latest.

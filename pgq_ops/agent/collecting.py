@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pgq_ops.agent.bindings import Bindings
     from pgq_ops.agent.task_jobs import TaskJobs
     from pgq_ops.checks.finding import Finding
-    from pgq_ops.db import Session
+    from pgq_ops.db.session import Session
     from pgq_ops.exporter.collection import Collector
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.leader.leadership import Leadership

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pgq_ops.agent.bindings import Bindings
-    from pgq_ops.db import Session
+    from pgq_ops.db.session import Session
     from pgq_ops.leader.leadership import Leadership
 
 _LEADER = metrics.gauge(

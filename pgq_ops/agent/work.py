@@ -16,7 +16,8 @@ from pgq_ops.agent.collecting import Collecting
 from pgq_ops.agent.database_name import expected_database
 from pgq_ops.agent.leading import Leading
 from pgq_ops.agent.task_jobs import TaskJobs
-from pgq_ops.db import PROBE_LIMITS, WRITE_LIMITS, Purpose, Session
+from pgq_ops.db.connection import PROBE_LIMITS, WRITE_LIMITS, Purpose
+from pgq_ops.db.session import Session
 from pgq_ops.errors import ConfigError
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.leader.leadership import Leadership

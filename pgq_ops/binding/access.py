@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pgq_ops.binding.catalog import CatalogRelation
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 

@@ -11,7 +11,7 @@ from pgq_ops.binding.fields import FieldMapper, suggest
 from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.binding.relation import find
 from pgq_ops.binding.states import StateMapper
-from pgq_ops.db import row_security
+from pgq_ops.db.connection import row_security
 from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import Clock
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pgq_ops.binding.catalog import CatalogColumn, CatalogRelation
     from pgq_ops.config.job_table import JobTableConfig
     from pgq_ops.config.model import Database
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 from pgq_ops import sql
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pgq_ops.binding.catalog import CatalogColumn
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 _PERSISTENCE = {"u": "unlogged: a crash empties it", "t": "temporary"}
 

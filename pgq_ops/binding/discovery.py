@@ -13,7 +13,7 @@ from pgq_ops.config.job_table import JobTableConfig
 from pgq_ops.config.presets import preset_names, read_preset
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 
 def discover(connection: Connection) -> dict[str, JobTableConfig]:

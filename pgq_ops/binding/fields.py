@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.binding.catalog import CatalogColumn
     from pgq_ops.config.columns import Column
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import Relation
 
 TIMES = frozenset({"available_at", "lease_expires_at", "heartbeat_at", "leased_at", "created_at", "finished_at"})

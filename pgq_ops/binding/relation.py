@@ -13,7 +13,7 @@ from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
     from pgq_ops.binding.catalog import CatalogRelation
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 _NOT_TABLES = {
     "v": "a view",

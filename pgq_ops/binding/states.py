@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.binding.catalog import CatalogColumn
     from pgq_ops.config.states import StatePredicate, States
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import Relation
 

@@ -6,7 +6,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pgq_ops.cli.setting import bind_tables, with_found_tables
-from pgq_ops.db import COMMAND_LIMITS, Purpose, Session, driver_errors
+from pgq_ops.db.connection import COMMAND_LIMITS, Purpose
+from pgq_ops.db.failures import driver_errors
+from pgq_ops.db.session import Session
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.exporter.store import Store, exposition
 from pgq_ops.leader.pooler import refuse_shared_process

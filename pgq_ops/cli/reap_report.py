@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.cli.setting import bind_tables, session
-from pgq_ops.db import WRITE_LIMITS
+from pgq_ops.db.connection import WRITE_LIMITS
 from pgq_ops.tasks.reap import Reap
 
 if TYPE_CHECKING:

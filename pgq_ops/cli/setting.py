@@ -13,7 +13,8 @@ from pgq_ops.config.dsn import secrets_in
 from pgq_ops.config.load import load
 from pgq_ops.config.schema import dotted
 from pgq_ops.config.validation import did_you_mean
-from pgq_ops.db import COMMAND_LIMITS, Limits, Purpose, connect, driver_errors
+from pgq_ops.db.connection import COMMAND_LIMITS, Limits, Purpose, connect
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ConfigError, NotPermitted, UsageError
 from pgq_ops.leader.pooler import refuse_shared_process
 from pgq_ops.logs import register_secrets
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.config.model import Config
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 
 def load_config(path: Path | None, **flags: object) -> LoadedConfig:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg.conninfo import make_conninfo
 from rich.console import Console
 
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.demo.environment import forget_libpq_settings
 from pgq_ops.demo.evidence import gather
 from pgq_ops.demo.interruption import Interruption

@@ -19,7 +19,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgq_ops.checks.look import Look, ReapNews
 from pgq_ops.checks.registry import findings_of
-from pgq_ops.db import is_busy, is_connection_loss, row_security
+from pgq_ops.db.connection import row_security
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
 from pgq_ops.exporter.pace import Pace
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pgq_ops.checks.finding import Finding
-    from pgq_ops.db import Connection, Session
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.db.session import Session
     from pgq_ops.exporter.store import Store
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.metrics import Sample

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.leader.key import lock_key
 from pgq_ops.leader.pooler import SharedServerProcess
@@ -14,7 +14,8 @@ from pgq_ops.leader.pooler import SharedServerProcess
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pgq_ops.db import Connection, Session
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.db.session import Session
     from pgq_ops.leader.settle import Settle
 
 

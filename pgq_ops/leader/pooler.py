@@ -11,7 +11,7 @@ from pgq_ops import sql
 from pgq_ops.errors import PgqOpsError
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 # A pooler hands the server that was given back last to whoever asks next (PgBouncer: server_round_robin = 0), so one
 # round tells; more are for one that takes turns, or is busy with others.

@@ -9,7 +9,7 @@ from pgq_ops.stats import index_support
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.metrics import Family, Sample
     from pgq_ops.probes.memory import Memory

@@ -11,7 +11,7 @@ from pgq_ops.stats import index_support
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.queue_labels import QueueLabels
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.depth import Depths

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from pgq_ops import logs
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import NotPermitted, PgqOpsError
 from pgq_ops.schema import history, versions
 from pgq_ops.tasks.task import Outcome
@@ -17,7 +17,7 @@ from pgq_ops.tasks.task import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 # `inspect` shows when a task last ran: a minute is near enough, and an idle agent should write next to nothing.

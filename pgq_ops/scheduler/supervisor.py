@@ -12,7 +12,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from pgq_ops import logs
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
 from pgq_ops.scheduler.guard import RunGuard
 from pgq_ops.scheduler.task_metrics import TaskMetrics
@@ -22,7 +22,8 @@ from pgq_ops.tasks.task import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgq_ops.db import Connection, Session
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.db.session import Session
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.leader.leadership import Leadership
     from pgq_ops.scheduler.journal import Journal

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from psycopg.sql import Composable
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
 
 # An expression can name these too.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import NotPermitted, UsageError
 from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
 from pgq_ops.schema.tier import Tier
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from psycopg.errors import Diagnostic
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 # A GRANT by somebody who may grant a part only is no error to PostgreSQL: it warns (aclchk.c,

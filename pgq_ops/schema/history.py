@@ -12,7 +12,7 @@ from pgq_ops import sql
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 # Where the job table keeps no attempts, they are counted in the reap log. A month is longer than any job's retries

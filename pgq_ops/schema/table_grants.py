@@ -14,7 +14,7 @@ from pgq_ops.schema.expression_columns import columns_read, mapped_expressions, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 _MAINTAIN_SINCE = 170_000

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from psycopg.sql import SQL
 
 from pgq_ops import sql
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import NotInstalled, NotPermitted, PgqOpsError
 from pgq_ops.job_table.quoting import literal
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
 
 _FILE = re.compile(r"(?P<number>\d{4})_(?P<name>\w+)\.sql")
 

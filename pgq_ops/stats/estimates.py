@@ -10,7 +10,7 @@ from pgq_ops import sql
 from pgq_ops.stats import plans
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.index_support import Serving
 

@@ -12,7 +12,7 @@ from pgq_ops.job_table.quoting import literal
 from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 FINAL_STATES = ("done", "dead", "cancelled")

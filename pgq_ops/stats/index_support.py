@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from psycopg import sql as composing
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.partition_tree import Branch
     from pgq_ops.stats.plans import Plan

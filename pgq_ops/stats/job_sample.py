@@ -11,7 +11,7 @@ from pgq_ops import sql
 from pgq_ops.job_table.quoting import all_of, literal
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
 
 CAP = 10_000

@@ -13,7 +13,7 @@ from pgq_ops.stats.plans import bounded
 if TYPE_CHECKING:
     from psycopg import sql as composing
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 

@@ -11,7 +11,7 @@ from pgq_ops.job_table.columns import MappedColumn
 from pgq_ops.job_table.quoting import literal, type_name
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 # The bound itself is exclusive; a second before it is inside any partition that people make.

@@ -9,7 +9,7 @@ from pgq_ops import sql
 from pgq_ops.job_table.table import Relation
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 

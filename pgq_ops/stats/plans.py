@@ -13,7 +13,7 @@ from pgq_ops import sql
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 Plan = dict[str, Any]

@@ -21,7 +21,7 @@ from pgq_ops.stats.index_support import Question
 if TYPE_CHECKING:
     from psycopg import sql as composing
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.stats.index_support import IndexSupport
 

@@ -10,7 +10,7 @@ from psycopg import errors
 from pgq_ops import sql
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.binding.access import require_reapable
 from pgq_ops.binding.reaping import reaping_problems
-from pgq_ops.db import row_security
+from pgq_ops.db.connection import row_security
 from pgq_ops.errors import ConfigError, NotInstalled
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.leases import LeaseTerms
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pgq_ops.config.policy import QueuePolicy
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.task import Guard
 

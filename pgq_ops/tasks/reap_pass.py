@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from pgq_ops import sql
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.index_support import Question
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from psycopg import sql as composing
 
     from pgq_ops.config.policy import QueuePolicy
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.tasks.reap_memory import ReapMemory

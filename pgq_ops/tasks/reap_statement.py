@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pgq_ops.config.policy import QueuePolicy
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.tasks.reap_page import Page, PageOrder
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import errors
 
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.tasks.reap_page import Page
     from pgq_ops.tasks.reap_statement import ReapStatement, Taken
     from pgq_ops.tasks.task import Guard

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from pgq_ops.config.model import Database as DatabaseConfig
 from pgq_ops.config.policy import Lease, QueuePolicy, Reaper, Slo
-from pgq_ops.db import WRITE_LIMITS, Purpose, Session
+from pgq_ops.db.connection import WRITE_LIMITS, Purpose
+from pgq_ops.db.session import Session
 from pgq_ops.errors import DatabaseUnreachable
 from pgq_ops.leader.leadership import Leadership
 from pgq_ops.leader.settle import Settle

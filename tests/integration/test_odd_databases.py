@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pgq_ops.db import driver_errors
+from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import PgqOpsError
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses

@@ -11,11 +11,11 @@ from pydantic import SecretStr
 
 from pgq_ops.binding.bind import bind
 from pgq_ops.config.load import load
-from pgq_ops.db import WRITE_LIMITS, Purpose, connect
+from pgq_ops.db.connection import WRITE_LIMITS, Purpose, connect
 
 if TYPE_CHECKING:
     from pgq_ops.config.model import Config
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from tests.support.database import Database
 

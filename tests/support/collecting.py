@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.db import Limits, Purpose, Session
+from pgq_ops.db.connection import Limits, Purpose
+from pgq_ops.db.session import Session
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.exporter.store import Store
 from tests.support.binding import bind_toml

@@ -9,7 +9,9 @@ from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
 from pgq_ops.cli.setting import bind_each, with_found_tables
-from pgq_ops.db import COMMAND_LIMITS, PROBE_LIMITS, Purpose, Session, bound, driver_errors, is_connection_loss
+from pgq_ops.db.connection import COMMAND_LIMITS, PROBE_LIMITS, Purpose, bound
+from pgq_ops.db.failures import driver_errors, is_connection_loss
+from pgq_ops.db.session import Session
 from pgq_ops.errors import PgqOpsError, UsageError
 from pgq_ops.leader.pooler import refuse_shared_process
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pgq_ops.config.load import LoadedConfig
-    from pgq_ops.db import Connection, Limits
+    from pgq_ops.db.connection import Connection, Limits
 
 
 class Inspector:

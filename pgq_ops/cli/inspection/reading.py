@@ -11,7 +11,7 @@ from pgq_ops.checks.look import Look
 from pgq_ops.checks.registry import findings_of
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import TableView
-from pgq_ops.db import Limits, row_security
+from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.job_table.queue_labels import QueueLabels
 from pgq_ops.scheduler.journal import NOTHING_EVERY_SECONDS
 from pgq_ops.stats import index_support, leases, next_expiries, queue_depths, task_runs
@@ -20,7 +20,7 @@ from pgq_ops.stats.index_support import Question
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import psycopg
 from psycopg import errors
 
-from pgq_ops.db import is_busy, is_connection_loss
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.exporter.pace import Pace
 
 if TYPE_CHECKING:

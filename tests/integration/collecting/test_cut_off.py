@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from psycopg import sql as composing
 
-from pgq_ops.db import Limits
+from pgq_ops.db.connection import Limits
 from pgq_ops.stats import job_sample, plans
 from tests.support.collecting import Collection, collection_of
 from tests.support.jobs import FIELD, create_field_table

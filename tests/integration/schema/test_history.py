@@ -19,7 +19,7 @@ from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from tests.support.database import Database
 
 

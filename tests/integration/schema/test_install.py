@@ -15,7 +15,7 @@ from pgq_ops.errors import NotInstalled, NotPermitted, PgqOpsError
 from pgq_ops.schema.versions import install, installed, newest, pending, require, script, versions
 
 if TYPE_CHECKING:
-    from pgq_ops.db import Connection
+    from pgq_ops.db.connection import Connection
     from tests.support.database import Database
     from tests.support.roles import Roles
 

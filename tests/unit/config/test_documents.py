@@ -22,7 +22,8 @@ EXAMPLE = (ROOT / "pgq-ops.example.toml").read_text()
 NAMES = {"job_tables": "emails", "queues": "video"}
 EVERYTHING = re.sub(r"^#(?=[\[a-z])", "", EXAMPLE, flags=re.MULTILINE)
 OFF = "dsn direct_dsn owner_role preset heartbeat_at leased_at queue kind priority max_attempts created_at finished_at"
-OFF += " order error payload blocked cancelled timeout missing_after max_runtime dead_letter_table done_after dead_after"
+OFF += " order error payload blocked cancelled timeout missing_after max_runtime dead_letter_table done_after"
+OFF += " dead_after"
 
 
 def at(content: Any, path: tuple[str, ...]) -> Any:

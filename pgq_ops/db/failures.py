@@ -1,0 +1,51 @@
+"""The driver's errors: which of them end a session, which only say that something is locked, and ours for them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import errors
+
+from pgq_ops.errors import DatabaseUnreachable, NotPermitted, PgqOpsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def driver_errors(doing: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
+    """Turn the driver's errors into ours: `doing` says what was tried ("read the jobs")."""
+    try:
+        yield
+    except errors.InsufficientPrivilege as error:
+        raise NotPermitted(f"could not {doing}: {_message(error, secrets)}") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        if is_connection_loss(error):
+            raise DatabaseUnreachable(f"could not {doing}: {_message(error, secrets)}") from error
+        raise PgqOpsError(f"could not {doing}: {_message(error, secrets)}") from error
+    except psycopg.Error as error:
+        raise PgqOpsError(f"could not {doing}: {_message(error, secrets)}") from error
+
+
+def is_connection_loss(error: BaseException) -> bool:
+    """Whether the session is gone or of no more use, a server that became read-only included (25006)."""
+    if isinstance(error, errors.ReadOnlySqlTransaction | psycopg.InterfaceError):
+        return True
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    state = error.sqlstate
+    return state is None or state[:2] in ("08", "28", "3D") or state in ("57P01", "57P02", "57P03", "57P05", "53300")
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether a lock or a deadlock stood in the way: to be tried again later, no failure."""
+    return isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure)
+
+
+def _message(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
+    text = error.diag.message_primary or str(error) or type(error).__name__
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return " ".join(text.split())
