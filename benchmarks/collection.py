@@ -13,7 +13,7 @@ import psycopg
 from benchmarks.collecting import EVERY_SECONDS, Collecting, collecting
 from benchmarks.expired import held_snapshot
 from benchmarks.figures import Figures, Series, Target, ratios
-from benchmarks.history import settle, statement
+from benchmarks.history import insert_working, settle, statement
 from pgq_ops.db.connection import PROBE_LIMITS
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from benchmarks.stage import Stage
 
-# performance.md measured beside these; a short table gets fewer.
-_PENDING, _RUNNING, _FAILED = 50_000, 2_000, 66_000
 _SHORTER = 10
 # A minute of collections: what is looked at once a minute is among them.
 _COLLECTIONS = 12
@@ -87,10 +85,7 @@ def _table(stage: Stage, rows: int) -> Iterator[Table]:
         psycopg.connect(dsn, autocommit=True) as admin,
         collecting(dsn) as ours,
     ):
-        most = rows // 20
-        working = {"pending": min(_PENDING, most), "running": min(_RUNNING, most), "failed": min(_FAILED, most)}
-        admin.execute(statement("insert_working"), working)
-        settle(admin)
+        insert_working(admin, rows)
         yield Table(dsn, rows, admin, ours)
 
 

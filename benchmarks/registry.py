@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks import collection, reaping
+from benchmarks import collection, command_line, footprint, reaping, takeover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,4 +15,7 @@ if TYPE_CHECKING:
 BENCHMARKS: Mapping[str, Callable[[Stage], Figures]] = {
     "collection": collection.run,
     "reaping": reaping.run,
+    "command-line": command_line.run,
+    "takeover": takeover.run,
+    "footprint": footprint.run,
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import logs
 from pgq_ops.agent.registry import reap_news
 from pgq_ops.exporter.collection import ProbeFailure
+from pgq_ops.tasks import reap_tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +39,7 @@ class Collecting:
     bindings: Bindings
     jobs: TaskJobs
     stopping: Event
+    _led_since: dict[str, float] = field(default_factory=dict)
     _open: dict[str, dict[str, Finding]] = field(default_factory=dict)
     _failing: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
@@ -52,8 +54,9 @@ class Collecting:
                     self._collect(name, table)
                 except Exception as error:  # noqa: BLE001 (what is wrong with one table does not stop the others)
                     self._tell_failures(name, [ProbeFailure("collection", error, lost=False)])
-        for name in set(self._open) - self.leadership.led():
-            self._open.pop(name)
+        for name in self._led_since.keys() - self.leadership.led():
+            self._led_since.pop(name)
+            self._open.pop(name, None)
         if not led:
             self.session.close()
 
@@ -68,9 +71,16 @@ class Collecting:
             self.collector.unreachable(name)
 
     def _collect(self, name: str, table: JobTable) -> None:
+        reaping = self.jobs.is_asked_for("reaper", name)
+        since = self._led_since.setdefault(name, time.monotonic())
         collected = self.collector.collect(
-            table, reaping=self.jobs.is_asked_for("reaper", name), news=reap_news(self.jobs.result("reaper", name))
+            table,
+            reaping=reaping,
+            reaping_seconds=time.monotonic() - since,
+            news=reap_news(self.jobs.result("reaper", name)),
         )
+        if reaping:
+            reap_tally.declare(self.collector.database, name)
         if not self.leadership.holds(name):  # lost meanwhile: what was just stored is not ours to export
             self.collector.forget(name)
             return

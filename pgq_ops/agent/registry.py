@@ -38,7 +38,7 @@ TASKS = (TaskKind("reaper", lambda settled: Reap(remembers=True, settled=settled
 
 
 def reap_news(result: Result | None) -> ReapNews:
-    """What the last run of the reaper met that its result tells of."""
+    """What the last run of the reaper met, and which rows it still leaves alone."""
     if not isinstance(result, ReapResult):
         return ReapNews()
-    return ReapNews(result.mass_expired, result.conflicts, result.swallowed, result.example)
+    return ReapNews(result.mass_expired, result.still_refused, result.still_swallowed, result.example)

@@ -83,7 +83,12 @@ class Work:
         )
         self._leadership = leadership
         self._collecting = Collecting(
-            self._probes, Collector(self._probes, store), leadership, self._bindings, self._jobs, self._stopping
+            self._probes,
+            Collector(self._probes, store, database=expected_database(database)),
+            leadership,
+            self._bindings,
+            self._jobs,
+            self._stopping,
         )
 
     def start(self) -> None:

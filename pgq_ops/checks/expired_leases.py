@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.look import Look
     from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.stats.leases import QueueLeases
 
 # A pass that is missed may be chance (a lock, a slow batch), three are not.
 _PASSES = 3
@@ -25,10 +27,7 @@ NOT_REAPED, EXPIRED_LEASES = IDS = ("not-reaped", "expired-leases")
 
 def check(look: Look) -> Iterator[Finding]:
     """`not-reaped` where no agent reaps; `expired-leases` where one should have by now, or nobody knows."""
-    patience = (lambda _: 0.0) if look.reaping is False else _patience
-    stranded = [
-        queue for queue, policy in cared_for(look) if queue.expired and queue.oldest_expired_seconds >= patience(policy)
-    ]
+    stranded = [queue for queue, policy in cared_for(look) if queue.expired and _is_late(look, queue, policy)]
     if not stranded:
         return
     total = sum(queue.expired for queue in stranded)
@@ -39,18 +38,27 @@ def check(look: Look) -> Iterator[Finding]:
         "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
     }
     held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
+    by_hand = command("pgq-ops", "reap", look.table.name)
     if look.reaping is False:
         yield Finding(
             NOT_REAPED,
             Severity.CRITICAL,
             f"{held}, and no agent takes them back",
             evidence,
-            f'{command("pgq-ops", "reap")}\n# or for good, in pgq-ops.toml:\n[agent]\nmode = "manage"\n'
+            f'{by_hand}\n# or for good, in pgq-ops.toml:\n[agent]\nmode = "manage"\n'
             f"[job_tables.{_toml_key(look.table.name)}.reaper]",
         )
     else:
         late = "although an agent should have taken them back" if look.reaping else "and nobody has taken them back"
-        yield Finding(EXPIRED_LEASES, Severity.CRITICAL, f"{held}, {late}", evidence, command("pgq-ops", "reap"))
+        yield Finding(EXPIRED_LEASES, Severity.CRITICAL, f"{held}, {late}", evidence, by_hand)
+
+
+def _is_late(look: Look, queue: QueueLeases, policy: QueuePolicy) -> bool:
+    """Whether the reaper has had its chance; at once where there is none, and not before this one has begun."""
+    if look.reaping is False:
+        return True
+    since_start = math.inf if look.reaping_seconds is None else look.reaping_seconds
+    return min(queue.oldest_expired_seconds, since_start) >= _patience(policy)
 
 
 def _patience(policy: QueuePolicy) -> float:

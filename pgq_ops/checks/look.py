@@ -36,4 +36,6 @@ class Look:
     support: IndexSupport | None = None
     reaping: bool | None = None
     """Whether an agent takes expired leases back; None where that is not known."""
+    reaping_seconds: float | None = None
+    """For how long this agent has been the one to take them back; None where that is not known."""
     news: ReapNews = ReapNews()

@@ -27,6 +27,6 @@ def check(look: Look) -> Iterator[Finding]:
             f"{counted(total, 'job')} of {look.table} expired longer ago than reaper.max_expired_age; the agent leaves"
             " them alone, as running them again so late may do harm",
             {"stale": total, "queues": by_queue(stale)},
-            f"{command('pgq-ops', 'reap', '--include-stale', '--dry-run')}\n"
-            f"{command('pgq-ops', 'reap', '--include-stale')}",
+            f"{command('pgq-ops', 'reap', look.table.name, '--include-stale', '--dry-run')}\n"
+            f"{command('pgq-ops', 'reap', look.table.name, '--include-stale')}",
         )

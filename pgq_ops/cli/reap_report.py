@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from pgq_ops.cli.setting import bind_tables, session
 from pgq_ops.db.connection import WRITE_LIMITS
+from pgq_ops.errors import ActionFailed
+from pgq_ops.logs import masked
 from pgq_ops.tasks.reap import Reap
 
 if TYPE_CHECKING:
@@ -20,14 +23,22 @@ Report = list[tuple[str, "ReapResult"]]
 def reap_tables(loaded: LoadedConfig, names: Sequence[str], *, include_stale: bool, dry_run: bool) -> Report:
     """One pass, or one plan, for each named job table (all if none), in the config's order.
 
-    Raises what binding and reaping raise; the driver's errors become ours.
+    Raises what binding and reaping raise, the driver's errors as ours; ActionFailed, with what was done, once
+    something was.
     """
     task = Reap(include_stale=include_stale)
     with session(loaded.config, "reap", changes=not dry_run, limits=WRITE_LIMITS) as connection:
         tables = [bound.table for bound in bind_tables(connection, loaded, names)]
         if dry_run:
             return [(table.name, task.plan(connection, table)) for table in tables]
-        return [(table.name, task.run(connection, table, lambda: True)) for table in tables]
+        try:
+            return [(table.name, task.run(connection, table, lambda: True)) for table in tables]
+        except (Exception, KeyboardInterrupt) as error:
+            if not any(result.requeued or result.dead_lettered for result in task.done.values()):
+                raise
+            done = "\n".join(lines(list(task.done.items())))
+            reason = " ".join(masked(str(error) or "interrupted").split())
+            raise ActionFailed(f"stopped part way: {reason}\n{done}") from error
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -42,4 +53,5 @@ def lines(report: Report) -> Iterator[str]:
         if result.remaining and not result.dry_run:
             yield f"  {result.remaining} are still expired: locked or refused; the next pass tries them again"
         if result.stale:
-            yield f"  {result.stale} are stale (expired too long ago to be taken unasked): pgq-ops reap --include-stale"
+            asking = f"pgq-ops reap {quote(name)} --include-stale"
+            yield f"  {result.stale} are stale (expired too long ago to be taken unasked): {asking}"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FILE_VARIABLE = "PGQ_OPS_CONFIG"
+# What other sections ask for is checked, and noted as not done, until a version does it.
+_CARRIED_OUT = frozenset({"reaper"})
 DEFAULT_FILE = Path("pgq-ops.toml")
 
 
@@ -119,10 +121,8 @@ def _requested(table: JobTableConfig, present: object) -> frozenset[str]:
 
 
 def _notes(config: Config) -> Iterator[str]:
-    if config.transactions.action == "terminate" and not config.transactions.end_only:
-        yield 'transactions.action is "terminate", but transactions.end_only is empty: no session will be ended'
+    if config.transactions.action == "terminate":
+        yield "transactions.action is not carried out by this version: no session is ended"
     for name, table in config.job_tables.items():
-        for queue, override in table.queues.items():
-            if "every" in override.reaper.model_fields_set:
-                key = dotted(("job_tables", name, "queues", queue, "reaper", "every"))
-                yield f"{key} has no effect: one reaper serves all queues of a table"
+        for section in sorted(table.requested_tasks - _CARRIED_OUT):
+            yield f"{dotted(('job_tables', name, section))} is not carried out by this version: nothing is done for it"

@@ -15,8 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from psycopg.conninfo import conninfo_to_dict
-
+from pgq_ops import sql
 from pgq_ops.checks.look import Look, ReapNews
 from pgq_ops.checks.registry import findings_of
 from pgq_ops.db.connection import row_security
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 # The key in the store for what the collection says of itself.
 _HEALTH = "collection"
-_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,19 @@ class Collector:
     store: Store
     probes: tuple[Probe, ...] = PROBES
     clock: Callable[[], float] = time.monotonic
+    database: str = ""
+    """The database's name; until the first session is there, the one that is expected."""
     _tables: dict[str, _Known] = field(default_factory=dict)
-    _database: str = ""
 
-    def collect(self, table: JobTable, *, reaping: bool | None = None, news: ReapNews | None = None) -> Collected:
-        """Run what is due for the table. `reaping`: whether an agent takes its expired leases back."""
+    def collect(
+        self,
+        table: JobTable,
+        *,
+        reaping: bool | None = None,
+        reaping_seconds: float | None = None,
+        news: ReapNews | None = None,
+    ) -> Collected:
+        """Run what is due. `reaping`: whether an agent takes the table's expired leases back, and for how long."""
         try:
             connection = self.session.connection()
             now = self._now(connection)
@@ -100,7 +106,15 @@ class Collector:
                 failures += self._run(probe, connection, known)
         if known.success.get("jobs"):
             known.looked_at = now
-        look = Look(table, known.memory.depths, known.memory.leases, known.memory.support, reaping, news or ReapNews())
+        look = Look(
+            table,
+            known.memory.depths,
+            known.memory.leases,
+            known.memory.support,
+            reaping,
+            reaping_seconds,
+            news or ReapNews(),
+        )
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(table.name, known, findings))
         return Collected(look, findings, tuple(failures), reached=not any(failure.lost for failure in failures))
@@ -115,17 +129,9 @@ class Collector:
         self.store.forget(job_table)
         self._tables.pop(job_table, None)
 
-    @property
-    def database(self) -> str:
-        """The database's name: of the last session, before the first one as the DSN (or libpq) has it."""
-        if not self._database:
-            secret = self.session.database.dsn
-            self._database = str(conninfo_to_dict(secret.get_secret_value() if secret else "").get("dbname") or "")
-        return self._database
-
     def _now(self, connection: Connection) -> float:
-        self._database = connection.info.dbname
-        row = connection.execute(_CLOCK).fetchone()
+        self.database = connection.info.dbname
+        row = connection.execute(sql.statement("stats/clock"), {}).fetchone()
         return float(row[0]) if row else 0.0
 
     def _known(self, table: JobTable) -> _Known:

@@ -96,7 +96,7 @@ class ReapChanges:
             moment: sql.Composable = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
             if self.ceiling is not None:
                 moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
-            writes[available.name] = self.table.clock.from_timestamptz(moment, available)
+            writes[available.name] = self.table.clock.written(moment, available)
         for field in ("owner", "lease_expires_at", "heartbeat_at", "leased_at"):
             mapped = self.table.fields.get(field)
             if mapped is not None and mapped.name is not None and not mapped.not_null:
@@ -109,7 +109,7 @@ class ReapChanges:
         writes = dict(dead.writes) if dead is not None else {}
         finished = self.table.fields.get("finished_at")
         if finished is not None and finished.name is not None:
-            writes.setdefault(finished.name, self.table.clock.from_timestamptz(sql.SQL("now()"), finished))
+            writes.setdefault(finished.name, self.table.clock.written(sql.SQL("now()"), finished))
         return writes | self._both()
 
     def _both(self) -> dict[str, sql.Composable]:

@@ -78,20 +78,34 @@ class Clock:
         """The column as timestamptz, NULL where it is infinite (an age of it could not be computed)."""
         return sql.SQL("CASE WHEN isfinite({0}) THEN {0} END").format(self.to_timestamptz(mapped))
 
-    def from_timestamptz(self, moment: sql.Composable, mapped: MappedColumn) -> sql.Composable:
-        """A timestamptz in the column's own type, so that a comparison can use an index on the column."""
+    def written(self, moment: sql.Composable, mapped: MappedColumn) -> sql.Composable:
+        """A timestamptz as the column stores it; an integer is rounded up, so that nothing is due early."""
+        return self._as_column(moment, mapped, "ceil")
+
+    def compared(self, moment: sql.Composable, mapped: MappedColumn) -> sql.Composable:
+        """A timestamptz in the column's own type, so that an index on it can be used; an integer is rounded down."""
+        return self._as_column(moment, mapped, "floor")
+
+    def _as_column(self, moment: sql.Composable, mapped: MappedColumn, rounding: str) -> sql.Composable:
         if mapped.time is TimeKind.TIMESTAMPTZ:
             return moment
         if mapped.time is TimeKind.TIMESTAMP:
             return sql.SQL("({} AT TIME ZONE {})").format(moment, literal(self.zone))
-        return sql.SQL("ceil(extract(epoch FROM {}) * {})::{}").format(
-            moment, literal(self._scale(mapped)), type_name(mapped.base_type)
-        )
+        value = sql.SQL("(extract(epoch FROM {}) * {})").format(moment, literal(self._scale(mapped)))
+        if mapped.base_type in INTEGER_TYPES:
+            value = sql.SQL("{}{}").format(sql.SQL(rounding), value)
+        return sql.SQL("{}::{}").format(value, type_name(mapped.base_type))
+
+    def is_past(self, mapped: MappedColumn) -> sql.Composable:
+        """Whether the column lies at or before now, by the database's clock."""
+        return self._before(mapped, sql.SQL("now()"))
 
     def ran_out(self, mapped: MappedColumn, lag_seconds: sql.Composable) -> sql.Composable:
         """Whether the column lies at least `lag_seconds` before now, by the database's clock."""
-        moment = sql.SQL("(now() - make_interval(secs => {}))").format(lag_seconds)
-        return sql.SQL("{} <= {}").format(mapped.value, self.from_timestamptz(moment, mapped))
+        return self._before(mapped, sql.SQL("(now() - make_interval(secs => {}))").format(lag_seconds))
+
+    def _before(self, mapped: MappedColumn, moment: sql.Composable) -> sql.Composable:
+        return sql.SQL("{} <= {}").format(mapped.value, self.compared(moment, mapped))
 
     @staticmethod
     def _scale(mapped: MappedColumn) -> float:

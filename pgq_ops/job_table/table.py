@@ -114,7 +114,7 @@ class JobTable:
         available = self.fields.get("available_at")
         if available is None:
             return sql.SQL("true")
-        due = self.clock.ran_out(available, sql.SQL("0"))
+        due = self.clock.is_past(available)
         return due if available.not_null else sql.SQL("({} IS NULL OR {})").format(available.value, due)
 
     def queue(self) -> sql.Composable:

@@ -37,7 +37,7 @@ def look(table: JobTable) -> composing.Composed | None:
 
     def bound(parameter: LiteralString) -> composing.Composable:
         moment = composing.SQL("to_timestamp({}::float8)").format(composing.SQL(parameter))
-        return table.clock.from_timestamptz(moment, finished)
+        return table.clock.compared(moment, finished)
 
     fragments = {
         "queue": table.queue(),

@@ -43,7 +43,7 @@ def jobs_in(table: JobTable, state: str, *, ordered: bool = False, after_waterma
         order = composing.SQL("ORDER BY {}").format(available.value)
     if available is not None and after_watermark:
         moment = composing.SQL("to_timestamp(%(watermark)s::float8)")
-        bound = table.clock.from_timestamptz(moment, available)
+        bound = table.clock.compared(moment, available)
         conditions.append(composing.SQL("{} >= {}").format(available.value, bound))
     fragments = {
         "queue": table.queue(),

@@ -60,6 +60,8 @@ class Reap:
     include_stale: bool = False
     remembers: bool = False
     settled: Callable[[QueuePolicy], bool] = _always
+    done: dict[str, ReapResult] = field(default_factory=dict)
+    """What the last run on each job table did, also where it was cut short by an error."""
     _memories: dict[str, ReapMemory] = field(default_factory=dict)
 
     @property
@@ -103,7 +105,7 @@ class Reap:
                 if policies:
                     self._pass(connection, table, guard, tally, policies)
             finally:
-                result = tally.result()
+                result = self.done[table.name] = tally.result()
             if self.remembers:
                 return result
             stale, remaining = self._left(connection, table)

@@ -38,11 +38,13 @@ class Standing:
 
 @dataclass(slots=True)
 class Refusal:
-    """A row that could not be written: when it may be tried again, and when it was last told of."""
+    """A row that could not be written: when it may be tried again, when it was last told of, and why."""
 
     pause_seconds: float
     try_again_at: float
     told_at: float
+    reason: str
+    swallowed: bool
 
 
 @dataclass(slots=True)
@@ -76,17 +78,22 @@ class ReapMemory:
         """Note a whole pass. One that an error, a lock or the guard cut short is taken up again when that is over."""
         self.last_pass[policy.queue] = began
 
-    def refused(self, relation_oid: int, key: str) -> bool:
-        """Note that a row was refused; True where it has not been told of within a day."""
+    def refused(self, relation_oid: int, key: str, reason: str, *, swallowed: bool) -> bool:
+        """Note that a row was refused, maybe without an error; True where it has not been told of within a day."""
         now = self.clock()
         known = self.refusals.pop((relation_oid, key), None)
         pause = FIRST_PAUSE_SECONDS if known is None else min(known.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
         tell = known is None or now - known.told_at >= TOLD_EVERY_SECONDS
         told_at = now if tell or known is None else known.told_at
-        self.refusals[relation_oid, key] = Refusal(pause, now + pause, told_at)
+        self.refusals[relation_oid, key] = Refusal(pause, now + pause, told_at, reason, swallowed)
         while len(self.refusals) > MOST_REMEMBERED:
             self.refusals.pop(next(iter(self.refusals)))
         return tell
+
+    def refusals_now(self) -> list[Refusal]:
+        """The rows that are still refused, as far as is known: one that is due to be tried is given time for it."""
+        now = self.clock()
+        return [refusal for refusal in self.refusals.values() if refusal.try_again_at > now - FIRST_PAUSE_SECONDS]
 
     def skipped(self, relation_oid: int) -> list[str]:
         """The addresses in a relation that are left alone for now."""

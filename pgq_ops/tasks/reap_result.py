@@ -16,6 +16,7 @@ class ReapResult:
     `locked`: rows that could not be had within the lock timeout; `busy`: tables that could not be written at all.
     `mass_expired`: more than 0 where the pass stopped early, as that many leases had expired at once.
     `example` is the database's reason for one of the conflicts.
+    `still_refused` counts those of this and earlier passes that the agent leaves alone for a while.
     `stale` and `remaining` (still expired) are counted after the pass, for a person; None where nobody asked.
     """
 
@@ -27,6 +28,8 @@ class ReapResult:
     busy: tuple[str, ...] = ()
     mass_expired: int = 0
     example: str = ""
+    still_refused: int = 0
+    still_swallowed: int = 0
     stale: int | None = None
     remaining: int | None = None
     dry_run: bool = False

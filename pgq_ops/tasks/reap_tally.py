@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops import logs, metrics
-from pgq_ops.job_table.queue_labels import queue_label
+from pgq_ops.job_table.queue_labels import queue_label, queue_labels
 from pgq_ops.tasks.reap_result import ReapResult
 
 if TYPE_CHECKING:
@@ -20,10 +20,19 @@ REAPED = metrics.counter(
     "Expired leases taken back, by what became of the job; conflict: the table's own constraint or trigger refused.",
     ("database", "job_table", "queue", "outcome"),
 )
+OUTCOMES = ("requeued", "dead_lettered", "conflict")
 # Enough to find them again; a mass of jobs is not listed in a log line.
 MOST_IDS_LOGGED = 10
 
 log = logs.get("reaper")
+
+
+def declare(database: str, job_table: str) -> None:
+    """Let the counters of the queues that are known so far begin at 0, so that the first reap is an increase."""
+    labels = queue_labels(database, job_table)
+    for queue in labels.known():
+        for outcome in OUTCOMES:
+            REAPED.labels(database, job_table, labels.label(queue), outcome)
 
 
 @dataclass(slots=True)
@@ -53,7 +62,8 @@ class Tally:
         self.counts["swallowed"] += row.swallowed
         self.example = self.example or row.reason
         self._count(row.queue, "conflict", 1)
-        if self.memory is None or self.memory.refused(relation_oid, row.key):
+        memory = self.memory
+        if memory is None or memory.refused(relation_oid, row.key, row.reason, swallowed=row.swallowed):
             log.warning("reaper.conflict", job_table=self.job_table, job=row.key, reason=row.reason)
 
     def _count(self, queue: str | None, outcome: str, number: int) -> None:
@@ -62,6 +72,7 @@ class Tally:
 
     def result(self) -> ReapResult:
         """The pass so far; says so in the log if anything was done."""
+        refusals = self.memory.refusals_now() if self.memory is not None else []
         result = ReapResult(
             requeued=self.counts["requeued"],
             dead_lettered=self.counts["dead_lettered"],
@@ -70,7 +81,9 @@ class Tally:
             locked=self.counts["locked"],
             busy=tuple(self.busy),
             mass_expired=self.mass_expired,
-            example=self.example,
+            example=self.example or next((refusal.reason for refusal in refusals), ""),
+            still_refused=len(refusals),
+            still_swallowed=sum(refusal.swallowed for refusal in refusals),
         )
         if result.requeued or result.dead_lettered:
             log.info(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from pgq_ops.config.load import load
 from pgq_ops.db.connection import WRITE_LIMITS, Purpose, connect
 
 if TYPE_CHECKING:
+    from pgq_ops.config.load import LoadedConfig
     from pgq_ops.config.model import Config
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
@@ -27,15 +28,20 @@ preset = "lease"
 """
 
 
-def config_of(toml: str, dsn: str) -> tuple[Config, frozenset[str]]:
-    """The config in `toml`, and the columns of its (one) job table that come from a preset."""
+def loaded_of(toml: str, dsn: str) -> LoadedConfig:
+    """The config in `toml` as a command loads it."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "pgq-ops.toml"
         path.write_text(toml, encoding="utf-8")
         loaded = load(path, {}, {})
-    config = loaded.config.model_copy(
-        update={"database": loaded.config.database.model_copy(update={"dsn": SecretStr(dsn)})}
-    )
+    database = loaded.config.database.model_copy(update={"dsn": SecretStr(dsn)})
+    return replace(loaded, config=loaded.config.model_copy(update={"database": database}))
+
+
+def config_of(toml: str, dsn: str) -> tuple[Config, frozenset[str]]:
+    """The config in `toml`, and the columns of its (one) job table that come from a preset."""
+    loaded = loaded_of(toml, dsn)
+    config = loaded.config
     [name] = config.job_tables
     start = f"job_tables.{name}.columns."
     columns = {

@@ -127,7 +127,7 @@ class TableReader:
         remembered = queue_depths.Remembered(self._labels.known(), self._watermark)
         depths = queue_depths.read(connection, self.table, support, remembered)
         self._watermark = depths.watermark or self._watermark
-        self._labels.admit({queue.queue: 0 for queue in depths.queues})
+        self._labels.admit({queue.queue: queue.active for queue in depths.queues})
         return depths
 
 

@@ -50,7 +50,7 @@ def test_where_nobody_reaps_an_expired_lease_is_critical_at_once_and_the_remedy_
     seen.collect(reaping=False)
     finding = seen.finding("not-reaped")
     assert finding.severity == "critical"
-    assert finding.remedy.splitlines()[0] == "pgq-ops reap"
+    assert finding.remedy.splitlines()[0] == "pgq-ops reap jobs"
     assert 'mode = "manage"' in finding.remedy.splitlines()
     assert "[job_tables.jobs.reaper]" in finding.remedy.splitlines()
     assert seen.value("findings", "not-reaped", "critical") == 1

@@ -111,7 +111,7 @@ def test_stale_leases_are_a_finding_with_the_command_that_takes_them(database: D
     finding = seen.finding("stale-leases")
     assert finding.severity == "critical"
     assert finding.evidence["stale"] == 1_200
-    assert "pgq-ops reap --include-stale" in finding.remedy.splitlines()
+    assert "pgq-ops reap jobs --include-stale" in finding.remedy.splitlines()
 
 
 def test_a_lease_kept_alive_for_too_long_is_overlong(database: Database) -> None:

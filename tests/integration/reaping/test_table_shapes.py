@@ -331,3 +331,19 @@ def test_a_policy_that_comes_after_the_binding_is_loud_and_no_empty_queue(databa
     database.execute("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
         Reap().run(bound.connection, bound.table, lambda: True)
+
+
+@pytest.mark.parametrize("column_type", ["bigint", "numeric", "double precision"])
+def test_a_lease_in_whole_seconds_is_not_over_before_its_second_has_come(database: Database, column_type: str) -> None:
+    """Looked at again and again until it is taken, which must not be before its end by the database's clock."""
+    database.execute(
+        f"CREATE TABLE jobs (id int PRIMARY KEY, status text, attempts int, lease_until {column_type}, locked_by text, run_at timestamptz)"
+    )
+    database.execute(
+        "INSERT INTO jobs SELECT 1, 'running', 1, ceil(extract(epoch FROM clock_timestamp())) + 1, 'w', now()"
+    )
+    end = float(database.value("SELECT lease_until FROM jobs"))
+    bound = bind_toml(database, SMALL)
+    while not Reap().run(bound.connection, bound.table, lambda: True).requeued:
+        pass
+    assert float(database.value("SELECT extract(epoch FROM clock_timestamp())")) >= end

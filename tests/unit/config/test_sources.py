@@ -98,9 +98,12 @@ def test_a_task_is_asked_for_by_its_section(
     assert load_text(f"{emails}{text}", variables).config.job_tables["emails"].requested_tasks == requested
 
 
-def test_what_has_no_effect_is_noted(load_text: Load, emails: str) -> None:
-    text = f'{emails}columns.queue = "q"\nqueues.video.reaper.every = "1m"\n[transactions]\naction = "terminate"'
-    notes = load_text(text).notes
-    assert any("transactions.end_only is empty" in note for note in notes)
-    assert any(note.startswith("job_tables.emails.queues.video.reaper.every has no effect") for note in notes)
+def test_what_no_version_carries_out_yet_is_noted(load_text: Load, emails: str) -> None:
+    text = f'{emails}reaper.every = "1m"\nretention.done_after = "7d"\nautovacuum.mode = "apply"\n'
+    notes = load_text(f'{text}[transactions]\naction = "terminate"').notes
+    assert [note.split(" is not carried out")[0] for note in notes] == [
+        "transactions.action",
+        "job_tables.emails.autovacuum",
+        "job_tables.emails.retention",
+    ]
     assert load_text(emails).notes == ()
