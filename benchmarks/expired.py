@@ -53,10 +53,10 @@ class Expired:
         self.admin.execute(statement("expire"), {"first": self.first, "last": self.last})
         settle(self.admin)
 
-    def at_once(self, timeout: str = "0") -> Reaped:
-        """One UPDATE; takes nothing back where that takes longer than `timeout`."""
+    def at_once(self, timeout_seconds: float = 0) -> Reaped:
+        """One UPDATE; takes nothing back where that takes longer than the timeout (0: none)."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            connection.execute("SELECT set_config('statement_timeout', %s, false)", [timeout])
+            connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout_seconds}s"])
             began = time.perf_counter()
             try:
                 jobs = connection.execute(statement("reap_at_once"), {}).rowcount

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The one that serves both ways best, and the one that performance.md advises where leases are extended.
 INDEXES = ("lease_until", "id")
 # More than the one UPDATE needs where nobody is in its way.
-_STUCK_TIMEOUT = "5s"
+_STUCK_SECONDS = 5.0
 _REPETITIONS = 5
 _BESIDE_REPETITIONS = 3
 _IDLE_PASSES = 30
@@ -41,7 +41,7 @@ def run(stage: Stage) -> Figures:
             measured.speed(stage.scale.repetitions(_REPETITIONS))
             measured.late_heartbeats(stage.scale.repetitions(_BESIDE_REPETITIONS))
             measured.snapshot(stage.scale.repetitions(_BESIDE_REPETITIONS))
-            measured.stuck()
+            measured.stuck(stage.scale.seconds(_STUCK_SECONDS))
             series += measured.series
             targets += measured.targets
     about = f"{stage.scale.expired:,} expired leases of {stage.scale.rows:,} rows, one UPDATE and batches in turn"
@@ -110,13 +110,14 @@ class _WithIndex:
         beside = self._add("batches, with a held snapshot", "s", (reaped.seconds for reaped in held))
         self._target("time with a held snapshot, of without", "times", ratios(beside, without), 2)
 
-    def stuck(self) -> None:
+    def stuck(self, timeout_seconds: float) -> None:
         """What each takes back while a session that does nothing has locked one of the rows."""
         self.jobs.expire()
         with stuck_row(self.jobs.dsn, (self.jobs.first + self.jobs.last) // 2):
-            self._add(f"stuck row: one UPDATE, in {_STUCK_TIMEOUT}", "jobs", [self.jobs.at_once(_STUCK_TIMEOUT).jobs])
+            one = self.jobs.at_once(timeout_seconds).jobs
             ours = self.jobs.in_batches().jobs
-        self._add("stuck row: batches", "jobs", [ours])
+        self._add(f"stuck row: one UPDATE, taken back in {timeout_seconds:g} s", "jobs", [one])
+        self._add("stuck row: batches, taken back", "jobs", [ours])
         self._target("stuck row: left behind by the batches", "jobs", [self.jobs.jobs - ours], 1)
 
     def _of_expired(self, reap: Callable[[], Reaped]) -> Reaped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks import collection, command_line, footprint, reaping, takeover
+from benchmarks import agent_cost, collection, command_line, footprint, reaping, takeover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,4 +18,5 @@ BENCHMARKS: Mapping[str, Callable[[Stage], Figures]] = {
     "command-line": command_line.run,
     "takeover": takeover.run,
     "footprint": footprint.run,
+    "agent-cost": agent_cost.run,
 }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 # What performance.md asks about: 100,000 leases that expire at once in a table of 10 million.
 _MOST_EXPIRED = 100_000
 _MOST_DEAD_ENTRIES = 1_000_000
+_MOST_JOB_TABLES = 100
+_LEAST_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,17 @@ class Scale:
 
     def seconds(self, usual: float) -> float:
         """How long to watch."""
-        return max(1.0, usual * self.effort)
+        return max(_LEAST_SECONDS, usual * self.effort)
 
     @property
     def expired(self) -> int:
         """Leases that expire at once."""
         return min(_MOST_EXPIRED, self.rows // 10)
+
+    @property
+    def job_tables(self) -> int:
+        """Job tables of one agent."""
+        return min(_MOST_JOB_TABLES, self.rows // 1_000)
 
     @property
     def dead_entries(self) -> int:
