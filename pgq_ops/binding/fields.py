@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import sql as composing
 
+from pgq_ops.binding.epoch_units import unit_in_name, units_in_rows
 from pgq_ops.errors import Problem
 from pgq_ops.job_table.columns import NUMBER_TYPES, MappedColumn, TimeKind, column
-from pgq_ops.job_table.quoting import expression
+from pgq_ops.job_table.quoting import expression, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,17 +29,6 @@ _TIME_TYPES = {
     "timestamp without time zone": TimeKind.TIMESTAMP,
     "date": TimeKind.TIMESTAMP,
 }
-_NAME_UNITS = (
-    ("_ms", "ms"),
-    ("_millis", "ms"),
-    ("_us", "us"),
-    ("_micros", "us"),
-    ("_s", "s"),
-    ("_sec", "s"),
-    ("_seconds", "s"),
-)
-# Between these magnitudes lie centuries: 1e11 s is the year 5138, 1e11 ms is 1973.
-_MILLISECONDS_FROM, _MICROSECONDS_FROM = 1e11, 1e14
 
 
 @dataclass(slots=True)
@@ -76,7 +66,7 @@ class FieldMapper:
                 )
             return None
         found = MappedColumn(
-            value=column(name),
+            value=_comparable(known),
             type_name=known.type_name,
             base_type=known.base_type,
             name=None if known.generated else name,
@@ -105,32 +95,34 @@ class FieldMapper:
                 what = f"{wanted[field].name or wanted[field].sql!r} is {mapped[field].type_name}"
                 hint = "a time is a timestamp, or an integer that counts since 1970"
                 self.problems.append(Problem(f"{self.key}.columns.{field}", what, hint))
-        seen = {unit for epoch in epochs.values() if (unit := self._unit_in_rows(epoch)) is not None}
-        for field, epoch in epochs.items():
-            unit = wanted[field].unit or self._unit_in_rows(epoch) or _unit_in_name(wanted[field].name)
-            if unit is None and len(seen) == 1:
-                unit = next(iter(seen))
-            if unit is None:
-                what = f"no row tells whether {wanted[field].name!r} counts seconds or milliseconds"
-                hint = f'write {field} = {{ column = "{wanted[field].name}", unit = "ms" }}, or "s" or "us"'
-                self.problems.append(Problem(f"{self.key}.columns.{field}", what, hint))
-            else:
-                mapped[field] = replace(epoch, time=TimeKind(unit))
+        self._decide_units(mapped, wanted, epochs)
         return mapped
 
-    def _unit_in_rows(self, epoch: MappedColumn) -> str | None:
-        query = composing.SQL(
-            "SELECT max(abs(value))::float8 FROM (SELECT {} AS value FROM {} AS j LIMIT 1000) AS s WHERE value <> 0"
-        ).format(epoch.value, self.relation.sql)
-        row = self.connection.execute(query, {}).fetchone()
-        if row is None or row[0] is None:
-            return None
-        size = float(row[0])
-        return "us" if size >= _MICROSECONDS_FROM else "ms" if size >= _MILLISECONDS_FROM else "s"
+    def _decide_units(
+        self, mapped: dict[str, MappedColumn], wanted: Mapping[str, Column], epochs: Mapping[str, MappedColumn]
+    ) -> None:
+        """The unit that is given; else that of the column's rows, of its name, of the other columns, in this order."""
+        seen = {field: units_in_rows(self.connection, self.relation, epoch) for field, epoch in epochs.items()}
+        elsewhere = frozenset[str]().union(*seen.values())
+        for field, epoch in epochs.items():
+            named = unit_in_name(wanted[field].name)
+            units = seen[field] or (frozenset({named}) if named else elsewhere)
+            if given := wanted[field].unit:
+                units = frozenset({given})
+            if len(units) == 1:
+                mapped[field] = replace(epoch, time=TimeKind(*units))
+                continue
+            shown = repr(wanted[field].name or wanted[field].sql)
+            what = f"the rows of {shown} are in several units" if seen[field] else f"no row tells the unit of {shown}"
+            hint = f'write {field} = {{ column = "{wanted[field].name}", unit = "ms" }}, or "s" or "us"'
+            self.problems.append(Problem(f"{self.key}.columns.{field}", what, hint))
 
 
-def _unit_in_name(name: str | None) -> str | None:
-    return next((unit for ending, unit in _NAME_UNITS if (name or "").lower().endswith(ending)), None)
+def _comparable(known: CatalogColumn) -> composing.Composable:
+    """The column as it can be compared with a constant: a domain over an enum has no such operator, its base has."""
+    if known.type_kind == "e" and known.type_name != known.base_type:
+        return composing.SQL("{}::{}").format(column(known.name), type_name(known.base_type))
+    return column(known.name)
 
 
 def suggest(name: str, known: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pgq_ops import sql
 from pgq_ops.binding.fields import expression_type, suggest
 from pgq_ops.config.states import StateValues
 from pgq_ops.errors import Problem
-from pgq_ops.job_table.columns import INTEGER_TYPES
+from pgq_ops.job_table.columns import INTEGER_TYPES, NUMBER_TYPES
 from pgq_ops.job_table.quoting import expression, identifier, literal, type_name
 from pgq_ops.job_table.table import StateRule
 
@@ -67,7 +67,8 @@ class StateMapper:
         if labels is not None and value not in labels:
             return f"{shown} cannot hold {value!r}", "its values are " + ", ".join(labels)
         wanted = int if state.base_type in INTEGER_TYPES else bool if state.base_type == "boolean" else str
-        if type(value) is not wanted:
+        number = type(value) is int and state.base_type in NUMBER_TYPES
+        if type(value) is not wanted and not number:
             kind = {int: "an integer", bool: "true or false", str: "text in quotes"}[wanted]
             return f"{shown} cannot hold {value!r}", f"write {kind}"
         if state.length is not None and len(str(value)) > state.length:

@@ -21,8 +21,10 @@ class TimeKind(Enum):
 
 
 _PER_SECOND = {TimeKind.EPOCH_SECONDS: 1, TimeKind.EPOCH_MILLISECONDS: 1_000, TimeKind.EPOCH_MICROSECONDS: 1_000_000}
-# Numbers beyond the year 8300 stand for "never" (2^63 - 1 and the like), and no timestamp could hold the largest.
+# Times beyond the year 8300 stand for "never" (2^63 - 1, NaN and the like): no timestamp could hold the largest, and
+# one near the end of its type breaks every statement that adds to it or gives it a zone.
 _NEVER_SECONDS = 2e11
+NEVER_FROM, _NEVER_UNTIL = "8300-01-01", "4700-01-01 BC"
 
 INTEGER_TYPES = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
 NUMBER_TYPES = frozenset({*INTEGER_TYPES, "numeric", "real", "double precision"})
@@ -57,6 +59,15 @@ def column(name: str) -> sql.Composable:
     return sql.SQL("j.{}").format(identifier(name))
 
 
+def _never_beyond(
+    value: sql.Composable, latest: sql.Composable, earliest: sql.Composable, moment: sql.Composable
+) -> sql.Composable:
+    """The moment that `value` stands for, infinite where the value (NaN is the largest) lies beyond the bounds."""
+    return sql.SQL("(CASE WHEN {0} > {1} THEN 'infinity' WHEN {0} < {2} THEN '-infinity' ELSE {3} END)").format(
+        value, latest, earliest, moment
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Turns a table's times into timestamptz and back; `zone` is what naive timestamps mean."""
@@ -68,11 +79,11 @@ class Clock:
         if mapped.time is TimeKind.TIMESTAMPTZ:
             return mapped.value
         if mapped.time is TimeKind.TIMESTAMP:
-            return sql.SQL("({}::timestamp AT TIME ZONE {})").format(mapped.value, literal(self.zone))
-        seconds = sql.SQL("{}::double precision / {}").format(mapped.value, literal(self._scale(mapped)))
-        return sql.SQL(
-            "to_timestamp(CASE WHEN abs({0}) > {1} THEN sign({0}) * 'infinity'::double precision ELSE {0} END)"
-        ).format(seconds, literal(_NEVER_SECONDS))
+            moment = sql.SQL("{}::timestamp AT TIME ZONE {}").format(mapped.value, literal(self.zone))
+            return _never_beyond(mapped.value, literal(NEVER_FROM), literal(_NEVER_UNTIL), moment)
+        seconds = sql.SQL("({}::double precision / {})").format(mapped.value, literal(self._scale(mapped)))
+        moment = sql.SQL("to_timestamp({})").format(seconds)
+        return _never_beyond(seconds, literal(_NEVER_SECONDS), literal(-_NEVER_SECONDS), moment)
 
     def finite(self, mapped: MappedColumn) -> sql.Composable:
         """The column as timestamptz, NULL where it is infinite (an age of it could not be computed)."""
@@ -94,7 +105,9 @@ class Clock:
         value = sql.SQL("(extract(epoch FROM {}) * {})").format(moment, literal(self._scale(mapped)))
         if mapped.base_type in INTEGER_TYPES:
             value = sql.SQL("{}{}").format(sql.SQL(rounding), value)
-        return sql.SQL("{}::{}").format(value, type_name(mapped.base_type))
+        # A real is two minutes wide in our days: now must not be rounded to one.
+        exact = "double precision" if mapped.base_type == "real" else mapped.base_type
+        return sql.SQL("{}::{}").format(value, type_name(exact))
 
     def is_past(self, mapped: MappedColumn) -> sql.Composable:
         """Whether the column lies at or before now, by the database's clock."""

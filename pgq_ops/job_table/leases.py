@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
+from pgq_ops.job_table.columns import NEVER_FROM
 from pgq_ops.job_table.quoting import all_of, literal
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ class LeaseTerms:
         """When the lease ends (without grace), as timestamptz; NULL without any lease or mapping."""
         if not self.table.has_lease:
             return sql.SQL("NULL::timestamptz")
-        return sql.SQL("({} + make_interval(secs => {}))").format(self._base(), self._timeout())
+        if "lease_expires_at" in self.table.fields:
+            return self._base()
+        return sql.SQL("(CASE WHEN {0} > {1} THEN 'infinity' ELSE {0} + make_interval(secs => {2}) END)").format(
+            self._base(), literal(NEVER_FROM), self._timeout()
+        )
 
     def ran_out(self) -> sql.Composable:
         """Whether the lease ended at least its grace ago."""

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.tasks.reap_page import Page, PageOrder
 
-# The log's column is an integer; a job's own counter may be wider.
-MOST_ATTEMPTS_LOGGED = 2**31 - 1
-
 
 class Taken(NamedTuple):
-    """A row that a batch locked. `position` is where the next page goes on, `written` whether the change stayed."""
+    """A row that a batch locked.
+
+    `attempt` fits the log's integer; `position` is where the next page goes on, `written` whether the change stayed.
+    """
 
     key: str
     queue: str | None
@@ -156,6 +156,6 @@ class ReapStatement:
             "outcomes": ["dead_lettered" if row.buried else "requeued" for row in rows],
             "queues": [row.queue for row in rows],
             "owners": [row.owner for row in rows],
-            "attempts": [min(row.attempt, MOST_ATTEMPTS_LOGGED) for row in rows],
+            "attempts": [row.attempt for row in rows],
         }
         connection.execute(sql.statement("reap/record_batch"), parameters)

@@ -20,7 +20,8 @@ WITH taken AS MATERIALIZED (
 ), written AS (
     SELECT pgq_ops_key FROM requeued UNION ALL SELECT pgq_ops_key FROM removed
 )
-SELECT taken.pgq_ops_key, taken.pgq_ops_queue, taken.pgq_ops_id, taken.pgq_ops_owner, taken.pgq_ops_attempt::bigint,
+SELECT taken.pgq_ops_key, taken.pgq_ops_queue, taken.pgq_ops_id, taken.pgq_ops_owner,
+       LEAST(GREATEST(taken.pgq_ops_attempt, -2147483648), 2147483647)::bigint,
        taken.pgq_ops_bury, taken.pgq_ops_position, written.pgq_ops_key IS NOT NULL,
        (SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)
 FROM taken LEFT JOIN written ON written.pgq_ops_key = taken.pgq_ops_key

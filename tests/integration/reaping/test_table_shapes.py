@@ -200,7 +200,10 @@ dead = ["tot'; DROP TABLE \\"Ops-Q\\".\\"Order\\"; --"]
     ("column_type", "values"),
     [
         ("int", {"pending": 0, "running": 1, "done": 2, "dead": 3}),
+        ("numeric", {"pending": 0, "running": 1, "done": 2, "dead": 3}),
         ("status_enum", {"pending": "pending", "running": "running", "done": "done", "dead": "dead"}),
+        ("status_domain", {"pending": "pending", "running": "running", "done": "done", "dead": "dead"}),
+        ("char(10)", {"pending": "pending   ", "running": "running   ", "done": "done", "dead": "dead      "}),
         ("varchar(10)", {"pending": "pending", "running": "running", "done": "done", "dead": "dead"}),
     ],
 )
@@ -208,6 +211,7 @@ def test_states_of_any_type_are_read_and_written(
     database: Database, column_type: str, values: dict[str, object]
 ) -> None:
     database.execute("CREATE TYPE status_enum AS ENUM ('pending', 'running', 'done', 'dead')")
+    database.execute("CREATE DOMAIN status_domain AS status_enum NOT NULL")
     database.execute(
         f"CREATE TABLE jobs (id int PRIMARY KEY, status {column_type}, attempts int, lease_until timestamptz, locked_by text, run_at timestamptz)"
     )
