@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql as composing
 
-from pgq_ops.job_table.quoting import type_name
+from pgq_ops.job_table.quoting import identifier, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,16 +64,20 @@ class PageOrder:
         """The ORDER BY list over `j`."""
         return composing.SQL(", ").join(self.columns)
 
-    def texts(self) -> composing.Composable:
-        """The position of a row, each part as text."""
-        return composing.SQL(", ").join(composing.SQL("{}::text").format(part) for part in self.columns)
-
-    def taken_terms(self) -> composing.Composable:
-        """The ORDER BY list over `taken`'s positions, back in their own types."""
+    def carried(self) -> composing.Composable:
+        """The same columns as `taken` carries them."""
         return composing.SQL(", ").join(
-            composing.SQL("taken.pgq_ops_position[{}]::{}").format(composing.SQL(str(number)), type_name(kind))
-            for number, kind in enumerate(self.types, 1)
+            composing.SQL("{} AS {}").format(part, name)
+            for part, name in zip(self.columns, self._carried_names(), strict=True)
         )
+
+    def position(self) -> composing.Composable:
+        """The position of a row of `taken`, each part as text."""
+        return composing.SQL(", ").join(composing.SQL("taken.{}::text").format(name) for name in self._carried_names())
+
+    def last_first(self) -> composing.Composable:
+        """The ORDER BY list over `taken`, the other way round."""
+        return composing.SQL(", ").join(composing.SQL("taken.{} DESC").format(name) for name in self._carried_names())
 
     def first(self) -> Page:
         """The page to begin with."""
@@ -86,6 +90,9 @@ class PageOrder:
     def only(self, position: Sequence[str]) -> Page:
         """The one row at a position."""
         return self._page(position, "=")
+
+    def _carried_names(self) -> list[composing.Composable]:
+        return [identifier(f"pgq_ops_order_{number}") for number in range(1, len(self.columns) + 1)]
 
     def _page(self, position: Sequence[str] | None, comparison: str) -> Page:
         conditions: list[composing.Composable] = []

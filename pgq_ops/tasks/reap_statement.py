@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from psycopg import sql as composing
 
@@ -22,21 +22,32 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.tasks.reap_page import Page, PageOrder
 
+# Enough to find them again; a mass of jobs is not listed in a log line.
+MOST_IDS = 10
 
-class Taken(NamedTuple):
-    """A row that a batch locked.
 
-    `attempt` fits the log's integer; `position` is where the next page goes on, `written` whether the change stayed.
-    """
+class Group(NamedTuple):
+    """Rows of a batch that share a fate. `written`: the change stayed; else `keys` holds their addresses."""
 
-    key: str
     queue: str | None
-    id: str
-    owner: str | None
-    attempt: int
     buried: bool
-    position: list[str]
     written: bool
+    jobs: int
+    ids: list[str]
+    keys: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+    """What became of the rows that a batch locked; `position` is where the next page goes on, None without any rows."""
+    """What became of the rows that a batch locked; `position` is where the next page goes on, None if there were none."""
+
+    groups: tuple[Group, ...] = ()
+    position: list[str] | None = None
+
+    @property
+    def jobs(self) -> int:
+        """How many rows were locked."""
+        return sum(group.jobs for group in self.groups)
 
 
 class Place(NamedTuple):
@@ -67,35 +78,35 @@ class ReapStatement:
     logged: bool = False
     _texts: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
-    def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> list[Taken]:
+    def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> Batch:
         """Reap up to `limit` rows of the page and commit; raises the driver's errors and CopySwallowed.
 
         Deferred constraints are made immediate, so that they fail here and not at COMMIT.
         """
         with connection.transaction():
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            parameters = page.parameters | {"limit": limit, "skip": list(skip)}
+            parameters = self.parameters(page, limit, skip)
             rows = connection.execute(self.batch(connection, page), parameters).fetchall()
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
-            taken = [Taken(*row[:-1]) for row in rows]
-            if self.logged:
-                self._log(connection, [row for row in taken if row.written])
-        return taken
+        return Batch(tuple(Group(*row[:-2]) for row in rows), rows[0][-2] if rows else None)
+
+    def parameters(self, page: Page, limit: int, skip: Sequence[str] = ()) -> dict[str, Any]:
+        """Every parameter of `batch`."""
+        log = {"table_oid": self.table.relation.oid, "job_table": self.table.name} if self.logged else {}
+        return page.parameters | log | {"limit": limit, "skip": list(skip), "most_ids": MOST_IDS}
 
     def batch(self, connection: Connection, page: Page) -> bytes:
-        """The statement of a batch, put together once for each kind of page. Parameters: the page's, limit, skip."""
+        """The statement of a batch, put together once for each kind of page."""
         if page.kind not in self._texts:
             self._texts[page.kind] = self._batch(page).as_bytes(connection)
         return self._texts[page.kind]
 
     def peek(self, connection: Connection, page: Page, skip: Sequence[str] = ()) -> Place | None:
         """Lock the first takeable row of the page, inside the caller's transaction; None where there is none."""
-        query = composing.SQL(
-            "SELECT taken.pgq_ops_key, taken.pgq_ops_queue, taken.pgq_ops_position FROM ({}) AS taken"
-        )
+        query = composing.SQL("SELECT taken.pgq_ops_key, taken.pgq_ops_queue, ARRAY[{}]::text[] FROM ({}) AS taken")
         parameters = page.parameters | {"limit": 1, "skip": list(skip)}
-        row = connection.execute(query.format(self._take(page)), parameters).fetchone()
+        row = connection.execute(query.format(self.order.position(), self._take(page)), parameters).fetchone()
         return None if row is None else Place(*row)
 
     def lock_table(self, connection: Connection) -> None:
@@ -125,9 +136,8 @@ class ReapStatement:
             "in_policy": self.table.in_policy(self.policy),
             "same_row": self.table.same_row("taken"),
             "assignments": changes.assignments(),
-            "position": self.order.texts(),
+            "carried_order": self.order.carried(),
             "order": self.order.terms(),
-            "taken_order": self.order.taken_terms(),
             "lock": composing.SQL("FOR UPDATE" if moving or self.table.moves_rows else "FOR NO KEY UPDATE"),
         }
 
@@ -135,27 +145,29 @@ class ReapStatement:
         return sql.statement("reap/take_expired", self._fragments() | {"page": page.condition})
 
     def _batch(self, page: Page) -> composing.Composed:
-        fragments = self._fragments() | {"take_expired": self._take(page)}
+        fragments = self._fragments() | {"take_expired": self._take(page), "record": self._record()}
         letters = self.table.dead_letters
         if letters is None:
-            return sql.statement("reap/reap_batch", fragments)
+            return sql.statement("reap/reap_batch", fragments | {"report": self._report("0")})
         written = ReapChanges(self.table, self.policy).bury_writes()
         values = [written.get(name, column(name)) for name in letters.columns]
         moving = {
             "dead_letter_table": letters.relation.sql,
             "copied_columns": composing.SQL(", ").join(identifier(name) for name in letters.columns),
             "copied_values": composing.SQL(", ").join(values),
+            "report": self._report("(SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)"),
         }
         return sql.statement("reap/reap_batch_moving", fragments | moving)
 
-    def _log(self, connection: Connection, rows: list[Taken]) -> None:
-        parameters: dict[str, Any] = {
-            "table_oid": self.table.relation.oid,
-            "job_table": self.table.name,
-            "jobs": [row.key for row in rows],
-            "outcomes": ["dead_lettered" if row.buried else "requeued" for row in rows],
-            "queues": [row.queue for row in rows],
-            "owners": [row.owner for row in rows],
-            "attempts": [row.attempt for row in rows],
+    def _record(self) -> composing.Composable:
+        if not self.logged:
+            return composing.SQL("")
+        return composing.SQL(", recorded AS (\n{}\n)").format(sql.statement("reap/record_batch"))
+
+    def _report(self, not_copied: LiteralString) -> composing.Composed:
+        fragments = {
+            "position": self.order.position(),
+            "last_first": self.order.last_first(),
+            "not_copied": composing.SQL(not_copied),
         }
-        connection.execute(sql.statement("reap/record_batch"), parameters)
+        return sql.statement("reap/report_batch", fragments)

@@ -13,14 +13,14 @@ import psycopg
 from psycopg import errors
 
 from pgq_ops.db.failures import is_busy, is_connection_loss
-from pgq_ops.tasks.reap_statement import CopySwallowed
+from pgq_ops.tasks.reap_statement import Batch, CopySwallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.tasks.reap_page import Page
-    from pgq_ops.tasks.reap_statement import ReapStatement, Taken
+    from pgq_ops.tasks.reap_statement import Group, ReapStatement
     from pgq_ops.tasks.task import Guard
 
 # Each row that waits on somebody's uncommitted twin costs one lock timeout (100 ms): after two seconds of
@@ -47,13 +47,13 @@ class Refused:
 
 @dataclass(slots=True)
 class Sweep:
-    """One sweep. `done` is called with the rows of each committed batch, `refused` with each refused row."""
+    """One sweep. `done` is called with what each committed batch changed, `refused` with each refused row."""
 
     connection: Connection
     statement: ReapStatement
     guard: Guard
     batch_size: int
-    done: Callable[[list[Taken]], None]
+    done: Callable[[list[Group]], None]
     refused: Callable[[Refused], None]
     skip: Sequence[str] = ()
     limit: int | None = None
@@ -70,17 +70,17 @@ class Sweep:
         while self._may_go_on():
             size = min(size, self.batch_size, self.batch_size if self.limit is None else self.limit - self.taken)
             try:
-                rows = self.statement.run(self.connection, page, size, self.skip)
+                batch = self.statement.run(self.connection, page, size, self.skip)
             except (psycopg.Error, CopySwallowed) as error:
                 self._raise_unless_a_row_is_to_blame(error)
                 if size > 1:
                     size = size // 2
                     continue
-                position, rows = self._isolate(page)
+                position, batch = self._isolate(page)
             else:
-                position = rows[-1].position if rows else None
-            self._settle(rows)
-            if position is None or (rows and len(rows) < size):
+                position = batch.position
+            self._settle(batch)
+            if position is None or 0 < batch.jobs < size:
                 return True
             page, size = self.statement.order.after(position), size * 2
         return False
@@ -90,25 +90,25 @@ class Sweep:
             return False
         return self.guard()
 
-    def _settle(self, rows: list[Taken]) -> None:
-        self.taken += len(rows)
-        if written := [row for row in rows if row.written]:
+    def _settle(self, batch: Batch) -> None:
+        self.taken += batch.jobs
+        if written := [group for group in batch.groups if group.written]:
             self.done(written)
-        for row in rows:
-            if not row.written:
-                reason = "a trigger of the table discarded the change without an error"
-                self.refused(Refused(row.key, row.queue, reason, swallowed=True))
+        reason = "a trigger of the table discarded the change without an error"
+        for group in batch.groups:
+            for key in group.keys or ():
+                self.refused(Refused(key, group.queue, reason, swallowed=True))
 
-    def _isolate(self, page: Page) -> tuple[list[str] | None, list[Taken]]:
-        """Try the first row of the page alone, under its lock; returns its position and, if it went well, the row."""
+    def _isolate(self, page: Page) -> tuple[list[str] | None, Batch]:
+        """Try the first row of the page alone, under its lock; returns its position and what was done."""
         failure: psycopg.Error | CopySwallowed | None = None
-        rows: list[Taken] = []
+        batch = Batch()
         with self.connection.transaction():
             found = self.statement.peek(self.connection, page, self.skip)
             if found is None:
-                return None, []
+                return None, batch
             try:
-                rows = self.statement.run(self.connection, self.statement.order.only(found.position), 1)
+                batch = self.statement.run(self.connection, self.statement.order.only(found.position), 1)
             except (psycopg.Error, CopySwallowed) as error:
                 self._raise_unless_a_row_is_to_blame(error)
                 failure = error
@@ -117,7 +117,7 @@ class Sweep:
         elif failure is not None:
             self.refused(Refused(found.key, found.queue, _reason(failure)))
             self.taken += 1
-        return found.position, rows
+        return found.position, batch
 
     def _raise_unless_a_row_is_to_blame(self, error: psycopg.Error | CopySwallowed) -> None:
         """Connection, permission and cancellation concern the whole; a lock may concern the table or one row."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from pgq_ops import logs, metrics
 from pgq_ops.job_table.queue_labels import queue_label, queue_labels
 from pgq_ops.tasks.reap_result import ReapResult
+from pgq_ops.tasks.reap_statement import MOST_IDS
 
 if TYPE_CHECKING:
     from pgq_ops.tasks.reap_memory import ReapMemory
-    from pgq_ops.tasks.reap_statement import Taken
+    from pgq_ops.tasks.reap_statement import Group
     from pgq_ops.tasks.reap_sweep import Refused
 
 REAPED = metrics.counter(
@@ -21,8 +22,6 @@ REAPED = metrics.counter(
     ("database", "job_table", "queue", "outcome"),
 )
 OUTCOMES = ("requeued", "dead_lettered", "conflict")
-# Enough to find them again; a mass of jobs is not listed in a log line.
-MOST_IDS_LOGGED = 10
 
 log = logs.get("reaper")
 
@@ -48,13 +47,13 @@ class Tally:
     mass_expired: int = 0
     example: str = ""
 
-    def done(self, rows: list[Taken]) -> None:
-        """Count a committed batch."""
-        for (queue, buried), number in Counter((row.queue, row.buried) for row in rows).items():
-            outcome = "dead_lettered" if buried else "requeued"
-            self.counts[outcome] += number
-            self._count(queue, outcome, number)
-        self.ids += [row.id for row in rows[: max(0, MOST_IDS_LOGGED - len(self.ids))]]
+    def done(self, groups: list[Group]) -> None:
+        """Count what a committed batch changed."""
+        for group in groups:
+            outcome = "dead_lettered" if group.buried else "requeued"
+            self.counts[outcome] += group.jobs
+            self._count(group.queue, outcome, group.jobs)
+            self.ids += group.ids[: MOST_IDS - len(self.ids)]
 
     def refused(self, relation_oid: int, row: Refused) -> None:
         """Count a refused row; it is told of once a day, or each time where nothing is remembered."""

@@ -1,5 +1,7 @@
--- Writes what a batch did to the reap log, in the batch's own transaction; the parameters are parallel arrays.
+-- A part of a batch: writes what the batch did to the reap log, in the same statement.
+-- Parameters: %(table_oid)s, %(job_table)s (its name in the config). The log's attempt is an integer, a job's may be wider.
 INSERT INTO pgq_ops.reap_log (table_oid, job_table, job, outcome, queue, owner, attempt)
-SELECT %(table_oid)s, %(job_table)s, r.job, r.outcome, r.queue, r.owner, r.attempt
-FROM unnest(%(jobs)s::text[], %(outcomes)s::text[], %(queues)s::text[], %(owners)s::text[], %(attempts)s::bigint[])
-     AS r(job, outcome, queue, owner, attempt)
+SELECT %(table_oid)s, %(job_table)s, taken.pgq_ops_key,
+       CASE WHEN taken.pgq_ops_bury THEN 'dead_lettered' ELSE 'requeued' END,
+       taken.pgq_ops_queue, taken.pgq_ops_owner, least(greatest(taken.pgq_ops_attempt, -2147483648), 2147483647)::integer
+FROM taken JOIN written ON written.pgq_ops_key = taken.pgq_ops_key

@@ -9,7 +9,7 @@ SELECT {key_columns},
        {attempts_now} AS pgq_ops_attempt,
        {reaches_cap} AS pgq_ops_bury,
        {delay_seconds} AS pgq_ops_delay_seconds,
-       ARRAY[{position}]::text[] AS pgq_ops_position
+       {carried_order}
 FROM {table} AS j
 WHERE {is_reapable} AND {in_policy} AND {page}
   AND (cardinality(%(skip)s::text[]) = 0 OR {key_text} <> ALL (%(skip)s::text[]))

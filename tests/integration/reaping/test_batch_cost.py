@@ -48,8 +48,8 @@ def test_a_batch_reads_little_more_than_it_takes(database: Database, index: str)
     statement = ReapStatement(table, table.relation, policy, order, include_stale=False)
     bound.connection.execute(sql.statement("reap/prepare_session"), {"may_sort": "off" if order.indexed else "on"})
     taken = statement.run(bound.connection, order.first(), BATCH)
-    page = order.after(taken[-1].position)
+    assert taken.position is not None
+    page = order.after(taken.position)
     explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(bound.connection, page)
-    parameters = page.parameters | {"limit": BATCH, "skip": []}
-    [[[document]]] = bound.connection.execute(explain, parameters).fetchall()
+    [[[document]]] = bound.connection.execute(explain, statement.parameters(page, BATCH)).fetchall()
     assert BATCH <= rows_read(document["Plan"]) <= 3 * BATCH
