@@ -38,8 +38,8 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-    """What became of the rows that a batch locked; `position` is where the next page goes on, None without any rows."""
-    """What became of the rows that a batch locked; `position` is where the next page goes on, None if there were none."""
+class Batch:
+    """What became of the rows that a batch locked; `position` is where the next page goes on, None without rows."""
 
     groups: tuple[Group, ...] = ()
     position: list[str] | None = None
