@@ -24,6 +24,8 @@ CONFIG = """
 table = "public.demo_queue_jobs"
 preset = "lease"
 [job_tables.jobs.reaper]
+# Never more than all of the running jobs: the guard against a mass expiry would spread one pass over many.
+mass_expiry = { fraction = 1.0, minimum = 100 }
 """
 
 

@@ -66,7 +66,10 @@ class Expired:
         return Reaped(seconds, seconds, jobs)
 
     def in_batches(self) -> Reaped:
-        """A pass of the reaper. A transaction lies between two questions to the guard, or a question and the end."""
+        """The first pass of an agent's reaper.
+
+        A transaction lies between two questions to the guard, or between the last one and the end.
+        """
         asked: list[float] = []
 
         def guard() -> bool:
@@ -74,7 +77,7 @@ class Expired:
             return True
 
         began = time.perf_counter()
-        result = Reap().run(self.ours.connection, self.ours.table, guard)
+        result = Reap(remembers=True).run(self.ours.connection, self.ours.table, guard)
         ended = time.perf_counter()
         longest = max(after - before for before, after in zip(asked, [*asked[1:], ended], strict=True))
         return Reaped(ended - began, longest, result.requeued + result.dead_lettered)
