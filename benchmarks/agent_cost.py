@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -13,6 +13,7 @@ from benchmarks.agent_process import agent
 from benchmarks.figures import Figures, Series, Target, percentile, ratios
 from benchmarks.history import settle, statement
 from benchmarks.naive import naive_way
+from benchmarks.turns import in_turn
 from benchmarks.workers import workers
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class _Way:
     """What the workers did beside one way to operate the queue."""
 
     name: str
-    worked: list[Worked] = field(default_factory=list)
+    worked: list[Worked]
 
     def jobs(self) -> Series:
         return Series.of(f"{self.name}: throughput", "jobs/s", (one.jobs_per_second for one in self.worked))
@@ -46,7 +47,6 @@ class _Way:
 
 def run(stage: Stage) -> Figures:
     """Work alone, beside our agent and beside the naive way, in turn."""
-    alone, ours, naive = _Way("alone"), _Way("agent"), _Way("naive way")
     shares: list[float] = []
     with (
         stage.database(stage.scale.rows) as dsn,
@@ -56,26 +56,25 @@ def run(stage: Stage) -> Figures:
         ceiling = crew.work(stage.scale.seconds(_CEILING_SECONDS)).jobs_per_second
         seconds, rate = stage.scale.seconds(_WORK_SECONDS), ceiling / 2
 
-        def beside_nothing() -> None:
-            alone.worked.append(crew.work(seconds, rate))
+        def work() -> Worked:
+            settle(admin)
+            admin.execute("SELECT pg_stat_statements_reset()")
+            return crew.work(seconds, rate)
 
-        def beside_agent() -> None:
+        def beside_agent() -> Worked:
             with _running_agent(admin, dsn):
-                admin.execute("SELECT pg_stat_statements_reset()")
-                ours.worked.append(crew.work(seconds, rate))
+                worked = work()
                 shares.append(_share(admin))
+            return worked
 
-        def beside_naive_way() -> None:
+        def beside_naive_way() -> Worked:
             with naive_way(dsn):
-                naive.worked.append(crew.work(seconds, rate))
+                return work()
 
         admin.execute("CREATE EXTENSION pg_stat_statements")
-        steps = [beside_nothing, beside_agent, beside_naive_way]
-        for number in range(stage.scale.repetitions(_REPETITIONS)):
-            settle(admin)
-            for step in steps[number % 3 :] + steps[: number % 3]:
-                step()
-    return _figures(ceiling, (alone, ours, naive), shares)
+        alone, ours, naive = in_turn(stage.scale.repetitions(_REPETITIONS), work, beside_agent, beside_naive_way)
+    ways = _Way("alone", alone), _Way("agent", ours), _Way("naive way", naive)
+    return _figures(ceiling, ways, shares)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from benchmarks.collecting import EVERY_SECONDS, Collecting, collecting
 from benchmarks.expired import held_snapshot
 from benchmarks.figures import Figures, Series, Target, ratios
 from benchmarks.history import insert_working, settle, statement
+from benchmarks.turns import in_turn
 from pgq_ops.db.connection import PROBE_LIMITS
 
 if TYPE_CHECKING:
@@ -90,16 +91,10 @@ def _table(stage: Stage, rows: int) -> Iterator[Table]:
 
 
 def _beside_grouping(report: _Report, large: Table, small: Table, times: int) -> None:
-    grouped: list[float] = []
-    in_large: list[float] = []
-    in_small: list[float] = []
-    for _ in range(times):
-        grouped.append(1000 * large.grouped())
-        in_large.append(1000 * large.collected())
-        in_small.append(1000 * small.collected())
-    naive = report.add(f"count(*) GROUP BY status, {large.rows:,} rows", "ms", grouped)
-    ours = report.add(f"full collection, {large.rows:,} rows", "ms", in_large)
-    shorter = report.add(f"full collection, {small.rows:,} rows", "ms", in_small)
+    grouped, in_large, in_small = in_turn(times, large.grouped, large.collected, small.collected)
+    naive = report.add(f"count(*) GROUP BY status, {large.rows:,} rows", "ms", [1000 * one for one in grouped])
+    ours = report.add(f"full collection, {large.rows:,} rows", "ms", [1000 * one for one in in_large])
+    shorter = report.add(f"full collection, {small.rows:,} rows", "ms", [1000 * one for one in in_small])
     faster = report.add(f"times faster at {large.rows:,} rows", "", list(ratios(naive, ours)))
     report.target(faster, _FASTER_BY * large.rows / _FASTER_AT, at_most=False)
     growth = report.add(f"cost at {large.rows:,} rows, of that at {small.rows:,}", "times", list(ratios(ours, shorter)))

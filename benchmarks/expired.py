@@ -53,17 +53,21 @@ class Expired:
         self.admin.execute(statement("expire"), {"first": self.first, "last": self.last})
         settle(self.admin)
 
-    def at_once(self, timeout_seconds: float = 0) -> Reaped:
-        """One UPDATE; takes nothing back where that takes longer than the timeout (0: none)."""
+    def at_once(self, timeout_seconds: float = 0, name: str = "reap_at_once") -> Reaped:
+        """One UPDATE, in `sql/<name>.sql`; takes nothing back where it takes longer than the timeout (0: none)."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout_seconds}s"])
             began = time.perf_counter()
             try:
-                jobs = connection.execute(statement("reap_at_once"), {}).rowcount
+                jobs = connection.execute(statement(name), {}).rowcount
             except errors.QueryCanceled:
                 jobs = 0
             seconds = time.perf_counter() - began
         return Reaped(seconds, seconds, jobs)
+
+    def at_once_with_backoff(self) -> Reaped:
+        """One UPDATE that writes what the reaper writes."""
+        return self.at_once(name="reap_at_once_with_backoff")
 
     def in_batches(self) -> Reaped:
         """The first pass of an agent's reaper.

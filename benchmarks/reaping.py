@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from psycopg import sql as composing
@@ -11,7 +12,7 @@ from psycopg import sql as composing
 from benchmarks.expired import expired, held_snapshot, stuck_row
 from benchmarks.figures import Figures, Series, Target, percentile, ratios
 from benchmarks.heartbeats import heartbeats
-from benchmarks.turns import alternately
+from benchmarks.turns import in_turn
 from pgq_ops.tasks.reap import Reap
 
 if TYPE_CHECKING:
@@ -78,18 +79,19 @@ class _WithIndex:
 
     def speed(self, times: int) -> None:
         """Total time and longest transaction."""
-        one, batches = alternately(
-            times, lambda: self._of_expired(self.jobs.at_once), lambda: self._of_expired(self.jobs.in_batches)
-        )
+        ways = (self.jobs.at_once, self.jobs.at_once_with_backoff, self.jobs.in_batches)
+        one, spread, batches = in_turn(times, *(partial(self._of_expired, way) for way in ways))
         update = self._add("one UPDATE", "s", (reaped.seconds for reaped in one))
+        backoff = self._add("one UPDATE that writes the backoff too", "s", (reaped.seconds for reaped in spread))
         total = self._add("batches", "s", (reaped.seconds for reaped in batches))
         longest = self._add("longest batch", "s", (reaped.longest_transaction_seconds for reaped in batches))
         self._target("speed, of the one UPDATE's", "%", _percent(update, total), 40, at_most=False)
+        self._add("speed, of the one UPDATE's with the backoff", "%", _percent(backoff, total))
         self._target("longest transaction, of the one UPDATE's", "%", _percent(longest, update), 5)
 
     def late_heartbeats(self, times: int) -> None:
         """How long a heartbeat on an expired row takes meanwhile."""
-        one, batches = alternately(
+        one, batches = in_turn(
             times, lambda: self._p99_beside(self.jobs.at_once), lambda: self._p99_beside(self.jobs.in_batches)
         )
         beside_one = self._add("late heartbeat p99 beside the one UPDATE", "ms", one)
@@ -103,9 +105,7 @@ class _WithIndex:
             with held_snapshot(self.jobs.dsn):
                 return self.jobs.in_batches()
 
-        free, held = alternately(
-            times, lambda: self._of_expired(self.jobs.in_batches), lambda: self._of_expired(beside_it)
-        )
+        free, held = in_turn(times, lambda: self._of_expired(self.jobs.in_batches), lambda: self._of_expired(beside_it))
         without = self._add("batches, without a held snapshot", "s", (reaped.seconds for reaped in free))
         beside = self._add("batches, with a held snapshot", "s", (reaped.seconds for reaped in held))
         self._target("time with a held snapshot, of without", "times", ratios(beside, without), 2)

@@ -1,4 +1,4 @@
-"""Two ways measured in turn, so that what disturbs the machine disturbs both."""
+"""Several ways measured in turn, so that what disturbs the machine disturbs all of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def alternately(times: int, one: Callable[[], T], other: Callable[[], T]) -> tuple[list[T], list[T]]:
-    """Call both so many times, the other one first every second time; returns what each gave."""
-    ones: list[T] = []
-    others: list[T] = []
+def in_turn(times: int, *ways: Callable[[], T]) -> tuple[list[T], ...]:
+    """Call each so many times, another one first each time; returns what each gave, in the order of the ways."""
+    found: tuple[list[T], ...] = tuple([] for _ in ways)
     for number in range(times):
-        if number % 2 == 0:
-            ones.append(one())
-            others.append(other())
-        else:
-            others.append(other())
-            ones.append(one())
-    return ones, others
+        for place in range(len(ways)):
+            way = (number + place) % len(ways)
+            found[way].append(ways[way]())
+    return found
