@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops.metrics import Family
-from pgq_ops.stats import finished_jobs, plans
+from pgq_ops.stats import bounded, finished_jobs
 from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Finished:
         if Question.FINISHED not in memory.supported(connection, table).serving:
             memory.finished_until = None
             return []
-        with plans.bounded(connection, table) as now:
+        with bounded.transaction(connection, table) as now:
             until = now - _LAG_SECONDS
         since = max(memory.finished_until or until, until - _LONGEST_SECONDS)
         try:

@@ -43,11 +43,16 @@ class Jobs:
         """Look at the jobs; leaves the rows in the memory."""
         support = memory.supported(connection, table)
         remembered = queue_depths.Remembered(
-            memory.labels.known(), memory.watermark, from_watermark=memory.now() < memory.plain_look_at
+            memory.labels.known(),
+            memory.watermark,
+            from_watermark=memory.now() < memory.plain_look_at,
+            one_by_one=memory.now() < memory.one_by_one_until,
         )
         depths = queue_depths.read(connection, table, support, remembered)
         if depths.timed_out and not remembered.from_watermark:
             memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
+        if depths.states_cut_off and not remembered.one_by_one:
+            memory.one_by_one_until = memory.now() + _AFTER_TIMEOUT_SECONDS
         memory.watermark = depths.watermark or memory.watermark
         memory.depths = depths
         memory.labels.admit({queue.queue: queue.active for queue in depths.queues})

@@ -38,6 +38,8 @@ class Memory:
     """Epoch seconds, database clock: no pending job was available before it when they were last looked at."""
     plain_look_at: float = 0.0
     """Before this moment the look at pending jobs starts from the watermark."""
+    one_by_one_until: float = 0.0
+    """Before this moment the looks at the other states are not made together."""
     finished_until: float | None = None
     """Epoch seconds, database clock: jobs that finished until then are counted."""
     finished: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.stats import plans
+from pgq_ops.stats import bounded, plans
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.stats.index_support import Serving
 
 # What may be read whole: 32 MB and 200,000 rows, some 50 ms on a slow machine (performance.md: 1,642 ms for
 # 11 million rows), half of what a look may take.
@@ -43,13 +42,7 @@ def planned_rows(connection: Connection, table: JobTable, condition: composing.C
     return int(_plan(connection, table, condition)["Plan Rows"])
 
 
-def index_rows(connection: Connection, serving: Serving) -> int:
-    """The entries of the indexes as of their last vacuum or analyze."""
-    row = connection.execute(sql.statement("stats/index_rows"), {"oids": list(serving.oids)}).fetchone()
-    return int((row and row[0]) or 0)
-
-
 def _plan(connection: Connection, table: JobTable, condition: composing.Composable) -> plans.Plan:
     statement = sql.statement("stats/rows", {"table": table.relation.sql, "condition": condition})
-    with plans.bounded(connection, table, through_indexes=False):
+    with bounded.transaction(connection, table, through_indexes=False):
         return plans.explain(connection, statement, {})

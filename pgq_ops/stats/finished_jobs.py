@@ -9,7 +9,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.job_table.quoting import literal
-from pgq_ops.stats.plans import bounded
+from pgq_ops.stats import bounded
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -55,6 +55,5 @@ def read(connection: Connection, table: JobTable, since: float, until: float) ->
     statement = look(table)
     if statement is None:
         return ()
-    with bounded(connection, table):
-        rows = connection.execute(statement, {"since": since, "until": until}).fetchall()
+    rows, _ = bounded.read(connection, table, statement, {"since": since, "until": until})
     return tuple(FinishedJobs(*row) for row in rows)

@@ -6,13 +6,13 @@ The planner is asked, with the looks' own statements: it knows which partial ind
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.stats import estimates, finished_jobs, job_sample, partition_tree, plans
+from pgq_ops.stats import bounded, estimates, finished_jobs, job_count, job_sample, partition_tree, plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,13 +39,25 @@ class Question(StrEnum):
     FINISHED = "finished since"
 
 
+STATES = (Question.RUNNING, Question.DEAD, Question.BLOCKED, Question.CANCELLED)
+"""The questions that are about a state other than pending."""
+
+# For the looks that are planned; none of them is run.
+_PARAMETERS = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The indexes (one a leaf) that answer a question. `whole`: they hold the rows asked for and no others."""
+    """The indexes (one a leaf) that answer a question.
+
+    `whole`: they hold the rows asked for and no others. `alone`: the look of `job_count`, where it reads these
+    indexes without the table.
+    """
 
     indexes: tuple[str, ...]
     oids: tuple[int, ...]
     whole: bool
+    alone: composing.Composed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +83,37 @@ class _Index:
 def read(connection: Connection, table: JobTable) -> IndexSupport:
     """Ask the planner; runs none of the statements. Worth remembering for minutes. Raises the driver's errors."""
     serving: dict[Question, Serving] = {}
-    with plans.bounded(connection, table):
+    with bounded.transaction(connection, table):
         for question, statement in _statements(table):
-            parameters = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
-            plan = plans.explain(connection, statement, parameters)
+            plan = plans.explain(connection, statement, _PARAMETERS)
             if question in (Question.PENDING_IN_ORDER, Question.EXPIRED_IN_ORDER) and plans.sorts(plan):
                 continue
             found = _serving(connection, plan)
             if found is not None:
-                serving[question] = found
+                serving[question] = replace(found, alone=_alone(connection, table, question, found))
     small = estimates.is_small(connection, table)
     return IndexSupport(serving, small, partition_tree.read(connection, table))
+
+
+def _alone(connection: Connection, table: JobTable, question: Question, serving: Serving) -> composing.Composed | None:
+    """The look of `job_count`, if it reads the same indexes, and without the table."""
+    if question is Question.PENDING_IN_ORDER:
+        look = job_count.pending(table)
+    else:
+        look = job_count.state(table, question.value) if question in STATES else None
+    if look is None:
+        return None
+    plan = plans.explain(connection, look, _PARAMETERS)
+    used = [node for scan in plans.job_scans(plan) for node in plans.nodes(scan) if "Index Name" in node]
+    same = all(node["Index Name"] in serving.indexes for node in used)
+    only = any(node["Node Type"] == "Index Only Scan" for node in used)
+    return look if same and only and not plans.sorts(plan) else None
 
 
 def _statements(table: JobTable) -> Iterator[tuple[Question, composing.Composed]]:
     if "available_at" in table.fields and "pending" in table.states:
         yield Question.PENDING_IN_ORDER, job_sample.jobs_in(table, "pending", ordered=True)
-    for question in (Question.PENDING, Question.RUNNING, Question.DEAD, Question.BLOCKED, Question.CANCELLED):
+    for question in (Question.PENDING, *STATES):
         if question.value in table.states:
             yield question, job_sample.jobs_in(table, question.value)
     if table.has_lease and "running" in table.states:

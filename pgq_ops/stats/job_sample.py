@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import sql as composing
 
@@ -11,13 +11,17 @@ from pgq_ops import sql
 from pgq_ops.job_table.quoting import all_of, literal
 
 if TYPE_CHECKING:
-    from pgq_ops.db.connection import Connection
+    from collections.abc import Iterable, Sequence
+
     from pgq_ops.job_table.table import JobTable, Relation
 
 CAP = 10_000
 """Beyond this many rows a number is estimated: counting them takes about 2 ms a state (performance.md)."""
 
 _NO_MOMENT = composing.SQL("NULL::timestamptz")
+
+# Of each state the fields that tell since when, the best first.
+_SINCE = {"pending": ("available_at", "created_at"), "dead": ("finished_at", "created_at")}
 
 STATES = ("pending", "running", "done", "dead", "blocked", "cancelled")
 
@@ -36,22 +40,17 @@ class Sampled:
 
 def jobs_in(table: JobTable, state: str, *, ordered: bool = False, after_watermark: bool = False) -> composing.Composed:
     """The look at one state. Parameters: `limit`, and `watermark` (epoch seconds) with `after_watermark`."""
-    conditions = [table.is_state(state)]
     order: composing.Composable = composing.SQL("")
     available = table.fields.get("available_at")
     if available is not None and ordered:
         order = composing.SQL("ORDER BY {}").format(available.value)
-    if available is not None and after_watermark:
-        moment = composing.SQL("to_timestamp(%(watermark)s::float8)")
-        bound = table.clock.compared(moment, available)
-        conditions.append(composing.SQL("{} >= {}").format(available.value, bound))
     fragments = {
         "queue": table.queue(),
         "state": _due_or_not(table) if state == "pending" else literal(state),
-        "since": _since(table, state),
+        "since": since(table, state),
         "moment": _first_known(table, "available_at") if state == "pending" else _NO_MOMENT,
         "table": table.relation.sql,
-        "condition": all_of(conditions),
+        "condition": all_of(conditions(table, state, after_watermark=after_watermark)),
         "order": order,
     }
     return sql.statement("stats/sample_jobs", fragments)
@@ -65,13 +64,13 @@ def all_jobs(table: JobTable) -> composing.Composed:
         composing.SQL("WHEN {} THEN {}").format(table.is_state(state), name)
         for state, name in zip(states, names, strict=True)
     ]
-    since = composing.SQL("CASE WHEN {} THEN {} WHEN {} THEN {} END").format(
-        table.is_state("pending"), _since(table, "pending"), table.is_state("dead"), _since(table, "dead")
+    ready_or_dead = composing.SQL("CASE WHEN {} THEN {} WHEN {} THEN {} END").format(
+        table.is_state("pending"), since(table, "pending"), table.is_state("dead"), since(table, "dead")
     )
     fragments = {
         "queue": table.queue(),
         "state": composing.SQL("CASE {} WHEN true THEN 'unknown' END").format(composing.SQL(" ").join(whens)),
-        "since": since,
+        "since": ready_or_dead,
         "moment": _NO_MOMENT,
         "table": table.relation.sql,
         "condition": composing.SQL("true"),
@@ -85,7 +84,7 @@ def dead_letters(table: JobTable, relation: Relation) -> composing.Composed:
     fragments = {
         "queue": table.queue(),
         "state": literal("dead"),
-        "since": _since(table, "dead"),
+        "since": since(table, "dead"),
         "moment": _NO_MOMENT,
         "table": relation.sql,
         "condition": composing.SQL("true"),
@@ -94,20 +93,34 @@ def dead_letters(table: JobTable, relation: Relation) -> composing.Composed:
     return sql.statement("stats/sample_jobs", fragments)
 
 
-def read(connection: Connection, look: composing.Composed, **parameters: float | None) -> list[Sampled]:
-    """Run one of the looks above; raises the driver's errors."""
-    rows = connection.execute(look, {"limit": CAP + 1, **parameters}).fetchall()
+def conditions(table: JobTable, state: str, *, after_watermark: bool = False) -> list[composing.Composable]:
+    """Which rows a look at one state is about."""
+    found = [table.is_state(state)]
+    available = table.fields.get("available_at")
+    if available is not None and after_watermark:
+        moment = composing.SQL("to_timestamp(%(watermark)s::float8)")
+        bound = table.clock.compared(moment, available)
+        found.append(composing.SQL("{} >= {}").format(available.value, bound))
+    return found
+
+
+def since(table: JobTable, state: str) -> composing.Composable:
+    """Since when the job is ready or dead, as timestamptz; NULL in any other state."""
+    return _first_known(table, *_SINCE.get(state, ()))
+
+
+def tells_since(table: JobTable, state: str) -> bool:
+    """Whether any column tells since when a job is ready or dead."""
+    return any(name in table.fields for name in _SINCE.get(state, ()))
+
+
+def parsed(rows: Iterable[Sequence[Any]]) -> list[Sampled]:
+    """The rows of one of the looks."""
     return [Sampled(*row) for row in rows]
 
 
 def _due_or_not(table: JobTable) -> composing.Composable:
     return composing.SQL("CASE WHEN {} THEN 'ready' ELSE 'scheduled' END").format(table.is_due())
-
-
-def _since(table: JobTable, state: str) -> composing.Composable:
-    """Since when the job is ready or dead, as timestamptz; NULL in any other state."""
-    fields = {"pending": ("available_at", "created_at"), "dead": ("finished_at", "created_at")}
-    return _first_known(table, *fields.get(state, ()))
 
 
 def _first_known(table: JobTable, *fields: str) -> composing.Composable:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psycopg import sql as composing
+
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.stats import bounded
 from pgq_ops.stats.job_sample import CAP
-from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
-    from psycopg import sql as composing
-
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
@@ -55,8 +55,10 @@ class Leases:
 def look(table: JobTable) -> composing.Composed:
     """The look at the running jobs. Parameter: `limit`."""
     terms = LeaseTerms(table, table.policies)
+    by_queue = "queue" in table.fields
     fragments = {
-        "queue": table.queue(),
+        "queue": composing.SQL("s.pgq_ops_queue") if by_queue else table.queue(),
+        "row_queue": table.queue() if by_queue else composing.SQL("NULL"),
         "table": table.relation.sql,
         "is_running": table.is_state("running"),
         "ran_out": terms.ran_out(),
@@ -74,8 +76,7 @@ def read(connection: Connection, table: JobTable, cap: int = CAP) -> Leases:
 
     To be done unasked only where `IndexSupport.is_cheap("running")`.
     """
-    with bounded(connection, table):
-        rows = connection.execute(look(table), {"limit": cap + 1}).fetchall()
+    rows, _ = bounded.read(connection, table, look(table), {"limit": cap + 1})
     queues = tuple(_queue(*row) for row in rows)
     return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)
 

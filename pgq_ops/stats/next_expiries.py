@@ -9,8 +9,8 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.stats import bounded
 from pgq_ops.stats.job_sample import CAP
-from pgq_ops.stats.plans import bounded
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -44,9 +44,8 @@ def read(connection: Connection, table: JobTable, limit: int = 5) -> tuple[NextE
         "table": table.relation.sql,
         "is_running": table.is_state("running"),
     }
-    with bounded(connection, table):
-        statement = sql.statement("stats/next_expiries", fragments)
-        rows = connection.execute(statement, {"sample": CAP + 1, "limit": limit}).fetchall()
+    statement = sql.statement("stats/next_expiries", fragments)
+    rows, _ = bounded.read(connection, table, statement, {"sample": CAP + 1, "limit": limit})
     return tuple(
         NextExpiry(job, queue, holder, float(left), None if tries is None else int(tries))
         for job, queue, holder, left, tries in rows

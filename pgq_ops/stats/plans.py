@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql as composing
-
-from pgq_ops import sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.table import JobTable
 
 Plan = dict[str, Any]
 
 # A partitioned table's leaves get the aliases j_1, j_2, ...
 _JOB_ALIAS = re.compile(r"j(_\d+)?")
-
-
-@contextmanager
-def bounded(connection: Connection, table: JobTable, *, through_indexes: bool = True) -> Iterator[float]:
-    """A transaction for a look at the table; gives its `now()` in epoch seconds.
-
-    `through_indexes`: every index that fits is used. Without it a wrong statistic is enough for a scan of the
-    whole table: `LIMIT 10001` looks cheap to a planner that believes half of the rows to be pending.
-    """
-    parameters = {"oid": table.relation.oid if table.partitioned else None, "through_indexes": through_indexes}
-    with connection.transaction():
-        row = connection.execute(sql.statement("stats/bound_look"), parameters).fetchone()
-        yield float(row[3]) if row else 0.0
 
 
 def explain(connection: Connection, statement: composing.Composable, parameters: Mapping[str, Any]) -> Plan:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops.job_table.quoting import all_of
-from pgq_ops.stats import estimates, job_sample, plans
+from pgq_ops.stats import bounded, estimates, job_sample, pending_look, state_looks
 from pgq_ops.stats.depth import Age, Depths
 from pgq_ops.stats.depth_tally import Tally
 from pgq_ops.stats.extrapolation import Sample
-from pgq_ops.stats.index_support import Question
+from pgq_ops.stats.index_support import STATES, Question
 
 if TYPE_CHECKING:
     from psycopg import sql as composing
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
     from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.stats.relation_rows import RelationRows
+    from pgq_ops.stats.state_looks import StateLooks
 
 # A job may become visible this long after its available_at, when its transaction took so long. The watermark
 # stays so far behind, and a look that is not cut off finds later ones too.
@@ -34,12 +36,14 @@ _LATE_COMMITS_SECONDS = 60.0
 class Remembered:
     """What the last looks left: queues to report even when empty, and the pending jobs' watermark (`Depths`).
 
-    `from_watermark`: begin there at once, since the plain look was cut off lately.
+    `from_watermark`: begin there at once, since the plain look was cut off lately. `one_by_one`: make each of the
+    other looks on its own, since one of them was.
     """
 
     queues: tuple[str | None, ...] = ()
     watermark: float | None = None
     from_watermark: bool = False
+    one_by_one: bool = False
 
 
 def read(
@@ -61,33 +65,27 @@ class _Reading:
     tally: Tally = field(default_factory=Tally)
     watermark: float | None = None
     timed_out: bool = False
+    states_cut_off: bool = False
 
     def read(self) -> Depths:
         if not (self.support.small and self._whole()):
-            self._pending()
-            for state in ("running", "dead", "blocked", "cancelled"):
-                if state in self.table.states:
-                    self._state(state)
-            if "done" in self.table.states:
-                # No index would make counting them cheap: they are what is left of the table's rows.
-                rows = estimates.table_rows(self.connection, self.table.relation.oid)
-                self.tally.guess("done", max(0, rows - self.tally.rows()))
+            self._each_state()
         if self.table.dead_letters is not None:
             self._dead_letters(self.table.dead_letters.relation)
         known = [policy.queue for policy in self.table.policies if policy.queue is not None]
         if "queue" not in self.table.fields:
             known.append("default")
         queues = self.tally.queues([*known, *self.remembered.queues])
-        return Depths(queues, self.tally.all_queues, self.watermark, self.timed_out)
+        return Depths(queues, self.tally.all_queues, self.watermark, self.timed_out, self.states_cut_off)
 
     def _whole(self) -> bool:
         """Read every row; False where that takes too long after all."""
         try:
-            with plans.bounded(self.connection, self.table, through_indexes=False):
-                rows = job_sample.read(self.connection, job_sample.all_jobs(self.table), limit=None)
+            look = job_sample.all_jobs(self.table)
+            found, _ = bounded.read(self.connection, self.table, look, {"limit": None}, through_indexes=False)
         except errors.QueryCanceled:
             return False
-        sample = Sample(rows, complete=True)
+        sample = Sample(job_sample.parsed(found), complete=True)
         states = [state for state in job_sample.STATES if state in self.table.states and state != "pending"]
         self.tally.enter(sample, ["scheduled", "ready", *states, "unknown"], lambda: 0)
         self.tally.enter_ages_of_ready(sample, now=0.0)
@@ -95,81 +93,80 @@ class _Reading:
             self.tally.enter_ages_of_dead(sample)
         return True
 
-    def _pending(self) -> None:
-        if "pending" not in self.table.states:
+    def _each_state(self) -> None:
+        one_by_one = self.remembered.one_by_one
+        looks = state_looks.read(self.connection, self.table, self.support, one_by_one=one_by_one)
+        self.states_cut_off = looks.cut_off
+        if "pending" in self.table.states:
+            self._pending(looks.relations)
+        for question in STATES:
+            if question.value in self.table.states:
+                self._state(question, looks)
+        if "done" in self.table.states:
+            # No index would make counting them cheap: they are what is left of the table's rows.
+            self.tally.guess("done", max(0, looks.relations.jobs - self.tally.rows()))
+
+    def _pending(self, relations: RelationRows) -> None:
+        question = pending_look.question(self.support)
+        if question not in self.support.serving:
+            self._guess_pending(relations)
             return
-        ordered = Question.PENDING_IN_ORDER in self.support.serving
-        if not ordered and Question.PENDING not in self.support.serving:
-            self._guess_pending()
-            return
-        if not self.remembered.from_watermark and self._look_at_pending(ordered=ordered, watermark=None):
+        if not self.remembered.from_watermark and self._look_at_pending(relations, None):
             return
         self.timed_out = True
         watermark = self.remembered.watermark
-        if watermark is None and ordered:
+        if watermark is None and question is Question.PENDING_IN_ORDER:
             watermark = self._recently()
-        if watermark is None or not self._look_at_pending(ordered=ordered, watermark=watermark):
-            self._guess_pending()
+        if watermark is None or not self._look_at_pending(relations, watermark):
+            self._guess_pending(relations)
 
-    def _look_at_pending(self, *, ordered: bool, watermark: float | None) -> bool:
+    def _look_at_pending(self, relations: RelationRows, watermark: float | None) -> bool:
         """One look; False where it took too long."""
-        look = job_sample.jobs_in(self.table, "pending", ordered=ordered, after_watermark=watermark is not None)
-        parameters = {} if watermark is None else {"watermark": watermark}
-        try:
-            with plans.bounded(self.connection, self.table) as now:
-                rows = job_sample.read(self.connection, look, **parameters)
-        except errors.QueryCanceled:
+        seen = pending_look.read(self.connection, self.table, self.support, watermark)
+        if seen is None:
             return False
-        available = self.table.fields.get("available_at")
-        nulls_last = available is None or not available.not_null
-        sample = Sample(rows, in_order=ordered, nulls_last=nulls_last, trusted=watermark is None)
-        question = Question.PENDING_IN_ORDER if ordered else Question.PENDING
-        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question) or 0)
+        sample, now = seen
+        question = pending_look.question(self.support)
+        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question, relations) or 0)
         self.tally.enter_ages_of_ready(sample, now)
-        if ordered:
+        if sample.in_order:
             first = sample.first_moment()
             self.watermark = min(now - _LATE_COMMITS_SECONDS, now if first is None else first)
         return True
 
-    def _state(self, state: str) -> None:
+    def _state(self, question: Question, looks: StateLooks) -> None:
         """Running, dead, blocked or cancelled jobs."""
-        question = Question(state)
-        if question in self.support.serving:
-            try:
-                with plans.bounded(self.connection, self.table):
-                    rows = job_sample.read(self.connection, job_sample.jobs_in(self.table, state))
-            except errors.QueryCanceled:
-                pass
-            else:
-                sample = Sample(rows)
-                self.tally.enter(sample, [state], lambda: self._estimated(state, question) or 0)
-                if state == "dead":
-                    self.tally.enter_ages_of_dead(sample)
-                return
-        self._guess(state, self._estimated(state, question))
+        state = question.value
+        if state not in looks.rows:
+            self._guess(state, self._estimated(state, question, looks.relations))
+            return
+        sample = Sample(looks.rows[state])
+        self.tally.enter(sample, [state], lambda: self._estimated(state, question, looks.relations) or 0)
+        if state == "dead":
+            self.tally.enter_ages_of_dead(sample)
 
     def _dead_letters(self, relation: Relation) -> None:
         def estimated() -> int:
             return estimates.table_rows(self.connection, relation.oid)
 
         try:
-            with self.connection.transaction():
-                rows = job_sample.read(self.connection, job_sample.dead_letters(self.table, relation))
+            look = job_sample.dead_letters(self.table, relation)
+            found = self.connection.execute(look, {"limit": job_sample.CAP + 1}).fetchall()
         except errors.QueryCanceled:
             before = self.tally.all_queues.get("dead")
             self.tally.guess("dead", estimated() + (before.value if before else 0))
         else:
-            self.tally.add_dead_letters(Sample(rows), estimated)
+            self.tally.add_dead_letters(Sample(job_sample.parsed(found)), estimated)
 
     def _guess(self, state: str, jobs: int | None) -> None:
         if jobs is not None:
             self.tally.guess(state, jobs)
 
-    def _estimated(self, state: str, question: Question) -> int | None:
+    def _estimated(self, state: str, question: Question, relations: RelationRows) -> int | None:
         """The jobs in a state by an index's size or the planner; None where even planning takes too long."""
         serving = self.support.serving.get(question)
         if serving is not None and serving.whole:
-            return estimates.index_rows(self.connection, serving)
+            return relations.of(serving.oids)
         return self._planned(self.table.is_state(state))
 
     def _planned(self, condition: composing.Composable) -> int | None:
@@ -178,9 +175,8 @@ class _Reading:
         except errors.QueryCanceled:
             return None
 
-    def _guess_pending(self) -> None:
-        ordered = Question.PENDING_IN_ORDER in self.support.serving
-        pending = self._estimated("pending", Question.PENDING_IN_ORDER if ordered else Question.PENDING)
+    def _guess_pending(self, relations: RelationRows) -> None:
+        pending = self._estimated("pending", pending_look.question(self.support), relations)
         due = self._planned(all_of([self.table.is_state("pending"), self.table.is_due()]))
         if pending is not None and due is not None:
             self.tally.guess("ready", min(pending, due))
@@ -196,5 +192,5 @@ class _Reading:
         return self._now() - 2 * promised
 
     def _now(self) -> float:
-        with plans.bounded(self.connection, self.table) as now:
+        with bounded.transaction(self.connection, self.table) as now:
             return now

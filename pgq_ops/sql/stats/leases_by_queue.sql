@@ -1,7 +1,7 @@
 -- The leases of the first %(limit)s running rows by queue, each row in one of live, expired, stale and missing, and a
 -- live one maybe overlong and future too. The last column is the age in seconds of the longest expired one that has
--- a finite end, stale ones left out.
-SELECT s.pgq_ops_queue,
+-- a finite end, stale ones left out. {queue} is the group's, {row_queue} the row's: a constant is cheaper outside.
+SELECT {queue},
        count(*) FILTER (WHERE NOT s.pgq_ops_missing AND NOT s.pgq_ops_over),
        count(*) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale),
        count(*) FILTER (WHERE s.pgq_ops_stale),
@@ -10,7 +10,7 @@ SELECT s.pgq_ops_queue,
        count(*) FILTER (WHERE s.pgq_ops_future AND NOT s.pgq_ops_over),
        extract(epoch FROM now() - min(s.pgq_ops_end) FILTER (WHERE s.pgq_ops_over AND NOT s.pgq_ops_stale))::float8
 FROM (
-    SELECT {queue} AS pgq_ops_queue,
+    SELECT {row_queue} AS pgq_ops_queue,
            COALESCE({ran_out}, false) AS pgq_ops_over,
            COALESCE({is_stale}, false) AS pgq_ops_stale,
            {is_missing} AS pgq_ops_missing,

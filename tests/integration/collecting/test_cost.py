@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from psycopg import sql as composing
 
-from pgq_ops.stats import job_sample, leases, plans
+from pgq_ops.stats import bounded, job_sample, leases, plans
 from tests.support.collecting import collection_of
 from tests.support.jobs import FIELD, create_field_table
 
@@ -35,7 +35,7 @@ def _buffers(database: Database, table: JobTable) -> dict[str, int]:
     connection: Any = database.connect()
     for name, look in _looks(table).items():
         explain = composing.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}").format(look)
-        with plans.bounded(connection, table):
+        with bounded.transaction(connection, table):
             top = connection.execute(explain, {"limit": job_sample.CAP + 1}).fetchone()[0][0]["Plan"]
         found[name] = top["Shared Hit Blocks"] + top["Shared Read Blocks"]
     return found
@@ -81,7 +81,7 @@ def test_a_wrong_statistic_does_not_make_a_look_scan_the_table(database: Databas
     database.execute("DROP INDEX jobs_running; CREATE INDEX ON jobs (id) WHERE status = 'running'")
     table = collection_of(database).table
     connection: Any = database.connect()
-    with plans.bounded(connection, table):
+    with bounded.transaction(connection, table):
         parameters = {"limit": job_sample.CAP + 1}
         for look in (job_sample.jobs_in(table, "pending", ordered=True), job_sample.jobs_in(table, "running")):
             plan = plans.explain(connection, look, parameters)

@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql as composing
 
 from pgq_ops.db.connection import Limits
-from pgq_ops.stats import job_sample, plans
+from pgq_ops.stats import bounded, job_sample
 from tests.support.collecting import Collection, collection_of
 from tests.support.jobs import FIELD, create_field_table
 
@@ -110,6 +110,6 @@ def test_the_watermark_spares_a_look_the_dead_entries_that_a_held_snapshot_keeps
 def _buffers(database: Database, table: Any, look: composing.Composed, parameters: dict[str, Any]) -> int:
     connection: Any = database.connect()
     explain = composing.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}").format(look)
-    with plans.bounded(connection, table):
+    with bounded.transaction(connection, table):
         top = connection.execute(explain, {"limit": job_sample.CAP + 1, **parameters}).fetchone()[0][0]["Plan"]
     return int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])
