@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import psycopg
+
 from pgq_ops import sql
 from pgq_ops.binding.access import require_reapable
 from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.db.connection import row_security
+from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import ConfigError, NotInstalled
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.job_table.table import Relation
 from pgq_ops.schema import history
 from pgq_ops.stats import index_support, leases, partition_ceiling
+from pgq_ops.stats.index_support import IndexSupport
+from pgq_ops.tasks import reap_leaves
 from pgq_ops.tasks.reap_memory import ReapMemory, Standing
 from pgq_ops.tasks.reap_pass import Pass
 from pgq_ops.tasks.reap_result import ReapResult
@@ -114,27 +118,42 @@ class Reap:
     def _pass(
         self, connection: Connection, table: JobTable, guard: Guard, tally: Tally, policies: list[QueuePolicy]
     ) -> None:
-        standing = self._standing(connection, table, tally.memory)
-        relations = _relations(connection, table)
+        memory = tally.memory
+        standing = self._standing(connection, table, memory)
+        relations = reap_leaves.writable(connection, table, _written_columns(table))
+        sweeps = relations
+        if len(relations) > 1 and not reap_leaves.needs_scan(standing.support):
+            sweeps = reap_leaves.with_expired(connection, table, relations, include_stale=self.include_stale)
         ceiling = partition_ceiling.read(connection, table)
         noting = _NotingGuard(guard)
-        for policy in policies:
-            began = 0.0 if tally.memory is None else tally.memory.clock()
-            Pass(
+        failure: psycopg.Error | None = None
+        for policy in policies if memory is None else memory.in_turn(policies, lambda policy: policy.queue):
+            began = 0.0 if memory is None else memory.clock()
+            one = Pass(
                 connection=connection,
                 table=table,
                 policy=policy,
                 relations=relations,
+                sweeps=sweeps,
                 support=standing.support,
                 guard=noting,
                 tally=tally,
-                memory=tally.memory,
+                memory=memory,
                 include_stale=self.include_stale,
                 logged=standing.logged,
                 ceiling=ceiling,
-            ).run()
-            if tally.memory is not None and not noting.refused and not tally.busy:
-                tally.memory.passed(policy, began)
+            )
+            try:
+                one.run()
+            except psycopg.Error as error:
+                if is_connection_loss(error):
+                    raise
+                failure = failure or error
+                continue
+            if memory is not None and not noting.refused and not tally.busy:
+                memory.passed(policy, began)
+        if failure is not None:
+            raise failure
 
     def _policies(self, table: JobTable) -> list[QueuePolicy]:
         return [policy for policy in table.policies if policy.reaper.enabled]
@@ -143,10 +162,21 @@ class Reap:
         known = memory.known_standing() if memory is not None else None
         if known is None:
             logged = self._require(connection, table)
-            known = Standing(logged, index_support.read(connection, table))
+            try:
+                known = Standing(logged, index_support.read(connection, table))
+            except psycopg.Error as error:
+                if not is_busy(error):
+                    raise
+                return self._standing_while_locked(logged, memory)
             if memory is not None:
                 memory.found(known)
         return known
+
+    def _standing_while_locked(self, logged: bool, memory: ReapMemory | None) -> Standing:  # noqa: FBT001
+        """What holds while a lock on some leaf keeps the planner from saying: as it was, or that no index helps."""
+        if memory is not None and memory.standing is not None:
+            return replace(memory.standing, logged=logged)
+        return Standing(logged, IndexSupport({}, small=False))
 
     def _require(self, connection: Connection, table: JobTable) -> bool:
         """Check what reaping needs; returns whether the reap log can be written."""
@@ -161,31 +191,17 @@ class Reap:
             )
         return logged
 
-    def _left(self, connection: Connection, table: JobTable) -> tuple[int, int]:
-        """How many leases are stale, and how many expired, now."""
-        found = leases.read(connection, table, cap=MOST_COUNTED)
+    def _left(self, connection: Connection, table: JobTable) -> tuple[int | None, int | None]:
+        """How many leases are stale, and how many expired, now; None where a lock keeps them from being read."""
+        try:
+            found = leases.read(connection, table, cap=MOST_COUNTED)
+        except psycopg.Error as error:
+            if not is_busy(error):
+                raise
+            return None, None
         return found.total("stale"), found.total("expired")
 
 
 def _written_columns(table: JobTable) -> tuple[str, ...]:
     columns = [column for policy in table.policies for column in ReapChanges(table, policy).written_columns()]
     return tuple(dict.fromkeys(columns))
-
-
-def _relations(connection: Connection, table: JobTable) -> list[Relation]:
-    """The leaves, so that one that is locked does not stop the others; the table itself where only it can be written.
-
-    A leaf needs its own GRANT and does not know the parent's row-level security; and rows move between
-    partitions only through the parent.
-    """
-    if not table.partitioned or table.moves_rows or table.all_visible_policies:
-        return [table.relation]
-    parameters = {
-        "oid": table.relation.oid,
-        "columns": list(_written_columns(table)),
-        "deleting": table.dead_letters is not None,
-    }
-    rows = connection.execute(sql.statement("catalog/leaves"), parameters).fetchall()
-    if not all(row[-1] for row in rows):
-        return [table.relation]
-    return [Relation(oid, schema_name, name) for oid, schema_name, name, *_ in rows]

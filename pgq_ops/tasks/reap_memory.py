@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from pgq_ops.config.policy import MassExpiry, QueuePolicy
     from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.tasks.reap_sweep import Cut, Refused
 
 Monotonic = Callable[[], float]
+T = TypeVar("T")
 
 # A refused row is tried again after a minute, then after twice as long each time: each try costs a dead
 # row version of the user's table and up to 20 small statements.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 60.0, 3_600.0
+# One that waits for another transaction's end is tried again sooner: most end soon.
+FIRST_LOCK_PAUSE_SECONDS = 10.0
 TOLD_EVERY_SECONDS = 86_400.0
 # Beyond this many the addresses would cost more to pass than the tries; the oldest are forgotten first.
-MOST_REMEMBERED = 1_000
+MOST_REMEMBERED = 5_000
 # Without an index each look scans the table: then looking may take this share of the time, no more.
 SCAN_SHARE = 0.05
 
@@ -38,13 +43,17 @@ class Standing:
 
 @dataclass(slots=True)
 class Refusal:
-    """A row that could not be written: when it may be tried again, when it was last told of, and why."""
+    """A row that could not be written: when it may be tried again, when it was last told of, and why.
+
+    `locked`: another transaction may still make way for it.
+    """
 
     pause_seconds: float
     try_again_at: float
     told_at: float
     reason: str
     swallowed: bool
+    locked: bool
 
 
 @dataclass(slots=True)
@@ -57,6 +66,9 @@ class ReapMemory:
     last_pass: dict[str | None, float] = field(default_factory=dict)
     next_scan: dict[int, float] = field(default_factory=dict)
     next_block: dict[tuple[int, str | None], int] = field(default_factory=dict)
+    cuts: dict[Hashable, Cut] = field(default_factory=dict)
+    turns: dict[Hashable, int] = field(default_factory=dict)
+    turn: int = 0
     standing: Standing | None = None
     standing_read_at: float = 0.0
 
@@ -78,14 +90,19 @@ class ReapMemory:
         """Note a whole pass. One that an error, a lock or the guard cut short is taken up again when that is over."""
         self.last_pass[policy.queue] = began
 
-    def refused(self, relation_oid: int, key: str, reason: str, *, swallowed: bool) -> bool:
-        """Note that a row was refused, maybe without an error; True where it has not been told of within a day."""
+    def refused(self, relation_oid: int, row: Refused) -> bool:
+        """Note that a row could not be written; True where it is to be told: refused, and not told of within a day."""
         now = self.clock()
-        known = self.refusals.pop((relation_oid, key), None)
-        pause = FIRST_PAUSE_SECONDS if known is None else min(known.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
-        tell = known is None or now - known.told_at >= TOLD_EVERY_SECONDS
-        told_at = now if tell or known is None else known.told_at
-        self.refusals[relation_oid, key] = Refusal(pause, now + pause, told_at, reason, swallowed)
+        known = self.refusals.pop((relation_oid, row.key), None)
+        if known is None:
+            pause = FIRST_LOCK_PAUSE_SECONDS if row.locked else FIRST_PAUSE_SECONDS
+        else:
+            pause = min(known.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+        told_at = -math.inf if known is None else known.told_at
+        tell = not row.locked and now - told_at >= TOLD_EVERY_SECONDS
+        self.refusals[relation_oid, row.key] = Refusal(
+            pause, now + pause, now if tell else told_at, row.reason, row.swallowed, row.locked
+        )
         while len(self.refusals) > MOST_REMEMBERED:
             self.refusals.pop(next(iter(self.refusals)))
         return tell
@@ -93,7 +110,11 @@ class ReapMemory:
     def refusals_now(self) -> list[Refusal]:
         """The rows that are still refused, as far as is known: one that is due to be tried is given time for it."""
         now = self.clock()
-        return [refusal for refusal in self.refusals.values() if refusal.try_again_at > now - FIRST_PAUSE_SECONDS]
+        return [
+            refusal
+            for refusal in self.refusals.values()
+            if not refusal.locked and refusal.try_again_at > now - FIRST_PAUSE_SECONDS
+        ]
 
     def skipped(self, relation_oid: int) -> list[str]:
         """The addresses in a relation that are left alone for now."""
@@ -101,6 +122,24 @@ class ReapMemory:
         return [
             key for (oid, key), refusal in self.refusals.items() if oid == relation_oid and refusal.try_again_at > now
         ]
+
+    def resume(self, sweep: Hashable) -> Cut | None:
+        """Where a sweep was cut short the last time, if it was; it is not told again."""
+        return self.cuts.pop(sweep, None)
+
+    def cut_short(self, sweep: Hashable, cut: Cut | None) -> None:
+        """Note where a sweep was cut short; None where it reached its end."""
+        if cut is not None:
+            self.cuts[sweep] = cut
+
+    def in_turn(self, things: list[T], name: Callable[[T], Hashable]) -> list[T]:
+        """The things, those first whose turn was longest ago: a pass that is cut short began with other ones."""
+        return sorted(things, key=lambda thing: self.turns.get(name(thing), 0))
+
+    def took_turn(self, name: Hashable) -> None:
+        """Note that it is this one's turn now."""
+        self.turn += 1
+        self.turns[name] = self.turn
 
     def first_limit(self, queue: str | None, guard: MassExpiry) -> int:
         """How many rows a pass may take before it must look whether leases expire in a mass."""

@@ -12,6 +12,7 @@ from pgq_ops import sql
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.index_support import Question
+from pgq_ops.tasks.reap_leaves import needs_scan
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
 from pgq_ops.tasks.reap_statement import ReapStatement
 from pgq_ops.tasks.reap_sweep import RelationBusy, Sweep
@@ -35,12 +36,16 @@ SHARE_SAMPLE = 10_000
 
 @dataclass(slots=True)
 class Pass:
-    """A pass over `relations` (the table, or its leaves). Without `memory` nothing holds it back."""
+    """A pass over the table or its leaves: `sweeps` are those of all `relations` that may hold an expired lease.
+
+    Without `memory` nothing holds it back.
+    """
 
     connection: Connection
     table: JobTable
     policy: QueuePolicy
     relations: list[Relation]
+    sweeps: list[Relation]
     support: IndexSupport
     guard: Guard
     tally: Tally
@@ -49,13 +54,15 @@ class Pass:
     logged: bool = False
     ceiling: composing.Composable | None = None
     taken: int = 0
+    mass_expired: int = 0
 
     def run(self) -> None:
         """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
         failure: psycopg.Error | None = None
-        for relation in self.relations:
-            if not self.guard() or self.tally.mass_expired:
+        for relation in self._in_turn():
+            if not self.guard() or self.mass_expired:
                 break
+            self._take_turn(relation)
             try:
                 self._relation(relation)
             except RelationBusy:
@@ -67,25 +74,35 @@ class Pass:
                     self.tally.busy.append(str(relation))
                 else:
                     failure = failure or error
+        self.tally.mass_expired += self.mass_expired
         if self.memory is not None:
-            self.memory.mass_expiry(self.policy.queue, going_on=self.tally.mass_expired > 0)
+            self.memory.mass_expiry(self.policy.queue, going_on=self.mass_expired > 0)
         if failure is not None:
             raise failure
+
+    def _in_turn(self) -> list[Relation]:
+        """The relations to sweep; after a pass that was cut short, the next one begins where it stopped."""
+        return self.sweeps if self.memory is None else self.memory.in_turn(self.sweeps, self._place)
+
+    def _take_turn(self, relation: Relation) -> None:
+        if self.memory is not None:
+            self.memory.took_turn(self.policy.queue)
+            self.memory.took_turn(self._place(relation))
+
+    def _place(self, relation: Relation) -> tuple[int, str | None]:
+        return relation.oid, self.policy.queue
 
     def _relation(self, relation: Relation) -> None:
         begun = time.monotonic()
         for order in self._orders(relation):
             if not self._sweep(relation, order):
                 return
-        if self.memory is not None and self._without_index():
+        if self.memory is not None and needs_scan(self.support):
             self.memory.scanned(relation.oid, time.monotonic() - begun)
-
-    def _without_index(self) -> bool:
-        return not ({Question.RUNNING, Question.EXPIRED_IN_ORDER} & self.support.serving.keys())
 
     def _orders(self, relation: Relation) -> Iterator[PageOrder]:
         """One order where an index helps; else stretches of the heap, from where the last pass stopped."""
-        if not self._without_index() or (self.table.partitioned and relation == self.table.relation):
+        if not needs_scan(self.support) or (self.table.partitioned and relation == self.table.relation):
             lease = LeaseTerms(self.table, (self.policy,)).column()
             by_lease = Question.EXPIRED_IN_ORDER in self.support.serving and self.policy.lease.missing_after is None
             yield PageOrder.by_lease(self.table, lease) if lease and by_lease else PageOrder.by_key(self.table)
@@ -93,7 +110,7 @@ class Pass:
         if self.memory is not None and not self.memory.may_scan(relation.oid):
             return
         row = self.connection.execute(sql.statement("reap/blocks"), {"oid": relation.oid}).fetchone()
-        place = (relation.oid, self.policy.queue)
+        place = self._place(relation)
         begin = self.memory.next_block.pop(place, 0) if self.memory is not None else 0
         for block in range(begin, int(row[0]) if row else 0, STRETCH_BLOCKS):
             if self.memory is not None:
@@ -105,14 +122,14 @@ class Pass:
     def _sweep(self, relation: Relation, order: PageOrder) -> bool:
         """Sweep one page order; False where the pass must stop here."""
         limit = None
-        if self.memory is not None and not self.tally.mass_expired:
+        if self.memory is not None:
             limit = self.memory.first_limit(self.policy.queue, self.policy.reaper.mass_expiry) - self.taken
         if limit is None or limit > 0:
             finished, limited = self._run_sweep(relation, order, limit)
             if finished or not limited:
                 return finished
-        self.tally.mass_expired = self._mass_expired()
-        if self.tally.mass_expired:
+        self.mass_expired = self._mass_expired()
+        if self.mass_expired:
             return False
         return self._run_sweep(relation, order, None)[0]
 
@@ -120,6 +137,7 @@ class Pass:
         """Whether the end was reached, and whether it was the limit that stopped it."""
         settings = {"may_sort": "off" if order.indexed else "on"}
         self.connection.execute(sql.statement("reap/prepare_session"), settings)
+        name = (*self._place(relation), order.types, order.stretch)
         sweep = Sweep(
             connection=self.connection,
             statement=ReapStatement(
@@ -131,10 +149,15 @@ class Pass:
             refused=lambda row: self.tally.refused(relation.oid, row),
             skip=self.memory.skipped(relation.oid) if self.memory is not None else (),
             limit=limit,
+            start=self.memory.resume(name) if self.memory is not None else None,
+            hasty=self.memory is not None,
         )
-        finished = sweep.run()
+        try:
+            finished = sweep.run()
+        finally:
+            if self.memory is not None:
+                self.memory.cut_short(name, sweep.cut)
         self.taken += sweep.taken
-        self.tally.counts["locked"] += sweep.locked
         return finished, limit is not None and sweep.taken >= limit
 
     def _mass_expired(self) -> int:

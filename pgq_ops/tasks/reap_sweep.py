@@ -1,7 +1,7 @@
 """Goes through one relation under one policy, batch by batch, and isolates rows that cannot be written.
 
 A batch that fails is tried again at half its size until the row that fails is alone; the page then goes on
-behind it and the batches grow again.
+behind it and the batches grow again. A sweep that is cut short tells where the next one may go on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import psycopg
 from psycopg import errors
 
 from pgq_ops.db.failures import is_busy, is_connection_loss
+from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame
 from pgq_ops.tasks.reap_statement import Batch, CopySwallowed
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from pgq_ops.tasks.reap_statement import Group, ReapStatement
     from pgq_ops.tasks.task import Guard
 
-# Each row that waits on somebody's uncommitted twin costs one lock timeout (100 ms): after two seconds of
-# that the rest of the relation is left for the next pass.
+# Each row that waits on somebody's uncommitted twin costs one lock timeout (100 ms), each that is refused a dead row
+# version and some milliseconds: after this many the agent leaves the rest of the relation for the next pass.
 MOST_LOCKED_ROWS = 20
+MOST_REFUSED_ROWS = 200
 
 
 class RelationBusy(Exception):
@@ -36,18 +38,31 @@ class RelationBusy(Exception):
 class Refused:
     """A row that the user's own constraint or trigger refused: its address, queue and the database's reason.
 
-    `swallowed`: without an error, by a trigger that returned NULL.
+    `swallowed`: without an error, by a trigger that returned NULL. `locked`: not refused, but waiting for a lock.
     """
 
     key: str
     queue: str | None
     reason: str
     swallowed: bool = False
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a sweep was cut short: the position that was passed last (None: none yet), and the size of its batches."""
+
+    position: list[str] | None
+    size: int
 
 
 @dataclass(slots=True)
 class Sweep:
-    """One sweep. `done` is called with what each committed batch changed, `refused` with each refused row."""
+    """One sweep. `done` is called with what each committed batch changed, `refused` with each row that was not taken.
+
+    `start` is where an earlier sweep was cut short, `cut` where this one was. A `hasty` one leaves the rest for the
+    next pass once it met too many rows that cannot be written.
+    """
 
     connection: Connection
     statement: ReapStatement
@@ -57,36 +72,51 @@ class Sweep:
     refused: Callable[[Refused], None]
     skip: Sequence[str] = ()
     limit: int | None = None
+    start: Cut | None = None
+    hasty: bool = True
     locked: int = 0
     taken: int = 0
+    cut: Cut | None = None
+    _refused: int = field(default=0, init=False)
     _checked_table: bool = field(default=False, init=False)
 
     def run(self) -> bool:
-        """Sweep until the end (True) or until the guard, the limit or too many locked rows stop it (False).
+        """Sweep until the end (True) or until the guard, the limit or too many rows in the way stop it (False).
 
         Raises RelationBusy, and the driver's errors where no row is to blame.
         """
-        page, size = self.statement.order.first(), self.batch_size
+        begin = self.start or Cut(None, self.batch_size)
+        self.cut, size = begin, begin.size
+        page = self._page(begin.position)
         while self._may_go_on():
             size = min(size, self.batch_size, self.batch_size if self.limit is None else self.limit - self.taken)
-            try:
-                batch = self.statement.run(self.connection, page, size, self.skip)
-            except (psycopg.Error, CopySwallowed) as error:
-                self._raise_unless_a_row_is_to_blame(error)
-                if size > 1:
+            if size > 1:
+                try:
+                    batch = self.statement.run(self.connection, page, size, self.skip)
+                except (psycopg.Error, CopySwallowed) as error:
+                    self._raise_unless_a_row_is_to_blame(error)
                     size = size // 2
+                    self.cut = Cut(self.cut.position, size)
                     continue
-                position, batch = self._isolate(page)
-            else:
                 position = batch.position
+            else:
+                position, batch = self._isolate(page)
             self._settle(batch)
             if position is None or 0 < batch.jobs < size:
+                self.cut = None
                 return True
-            page, size = self.statement.order.after(position), size * 2
+            page, size = self._page(position), size * 2 if batch.jobs else size
+            self.cut = Cut(position, size)
         return False
 
+    def _page(self, position: list[str] | None) -> Page:
+        order = self.statement.order
+        return order.first() if position is None else order.after(position)
+
     def _may_go_on(self) -> bool:
-        if self.locked >= MOST_LOCKED_ROWS or (self.limit is not None and self.taken >= self.limit):
+        if self.hasty and (self.locked >= MOST_LOCKED_ROWS or self._refused >= MOST_REFUSED_ROWS):
+            return False
+        if self.limit is not None and self.taken >= self.limit:
             return False
         return self.guard()
 
@@ -97,7 +127,12 @@ class Sweep:
         reason = "a trigger of the table discarded the change without an error"
         for group in batch.groups:
             for key in group.keys or ():
-                self.refused(Refused(key, group.queue, reason, swallowed=True))
+                self._refuse(Refused(key, group.queue, reason, swallowed=True))
+
+    def _refuse(self, row: Refused) -> None:
+        self.locked += row.locked
+        self._refused += not row.locked
+        self.refused(row)
 
     def _isolate(self, page: Page) -> tuple[list[str] | None, Batch]:
         """Try the first row of the page alone, under its lock; returns its position and what was done."""
@@ -112,22 +147,19 @@ class Sweep:
             except (psycopg.Error, CopySwallowed) as error:
                 self._raise_unless_a_row_is_to_blame(error)
                 failure = error
-        if failure is not None and is_busy(failure):
-            self.locked += 1
-        elif failure is not None:
-            self.refused(Refused(found.key, found.queue, _reason(failure)))
-            self.taken += 1
+        if failure is not None:
+            locked = is_busy(failure)
+            self._refuse(Refused(found.key, found.queue, _reason(failure), locked=locked))
+            self.taken += not locked
         return found.position, batch
 
     def _raise_unless_a_row_is_to_blame(self, error: psycopg.Error | CopySwallowed) -> None:
         """Connection, permission and cancellation concern the whole; a lock may concern the table or one row."""
         if isinstance(error, CopySwallowed):
             return
-        if is_connection_loss(error):
+        if is_connection_loss(error) or not a_row_may_be_to_blame(error):
             raise error
-        if isinstance(
-            error, errors.QueryCanceled | errors.InsufficientPrivilege | errors.UndefinedColumn | errors.UndefinedTable
-        ):
+        if isinstance(error, errors.QueryCanceled) and not self.guard():
             raise error
         if is_busy(error) and not self._checked_table:
             self._checked_table = True

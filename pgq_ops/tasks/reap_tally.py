@@ -56,13 +56,15 @@ class Tally:
             self.ids += group.ids[: MOST_IDS - len(self.ids)]
 
     def refused(self, relation_oid: int, row: Refused) -> None:
-        """Count a refused row; it is told of once a day, or each time where nothing is remembered."""
-        self.counts["conflicts"] += 1
-        self.counts["swallowed"] += row.swallowed
-        self.example = self.example or row.reason
-        self._count(row.queue, "conflict", 1)
-        memory = self.memory
-        if memory is None or memory.refused(relation_oid, row.key, row.reason, swallowed=row.swallowed):
+        """Count a row that was not taken; a refused one is told of once a day, or each time without a memory."""
+        self.counts["locked"] += row.locked
+        if not row.locked:
+            self.counts["conflicts"] += 1
+            self.counts["swallowed"] += row.swallowed
+            self.example = self.example or row.reason
+            self._count(row.queue, "conflict", 1)
+        tell = not row.locked if self.memory is None else self.memory.refused(relation_oid, row)
+        if tell:
             log.warning("reaper.conflict", job_table=self.job_table, job=row.key, reason=row.reason)
 
     def _count(self, queue: str | None, outcome: str, number: int) -> None:

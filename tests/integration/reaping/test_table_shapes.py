@@ -93,7 +93,8 @@ def test_rows_move_to_the_partition_of_their_new_time(database: Database) -> Non
     assert database.rows("SELECT tableoid::regclass::text, status FROM jobs") == [("jobs_rest", "pending")]
 
 
-def test_a_locked_leaf_does_not_stop_the_others(database: Database) -> None:
+@pytest.mark.parametrize("task", [Reap(), Reap(remembers=True)], ids=["by hand", "by the agent"])
+def test_a_locked_leaf_does_not_stop_the_others(database: Database, task: Reap) -> None:
     database.execute("""
         CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY, status text, attempts int, lease_until timestamptz,
             locked_by text, run_at timestamptz, created_at date, PRIMARY KEY (id, created_at)) PARTITION BY RANGE (created_at);
@@ -103,13 +104,11 @@ def test_a_locked_leaf_does_not_stop_the_others(database: Database) -> None:
         VALUES ('running', 1, now() - interval '1 m', '2026-01-05'), ('running', 1, now() - interval '1 m', '2026-02-05');
     """)
     bound = bind_toml(database, SMALL)
-    task = Reap(remembers=True)
-    task.run(bound.connection, bound.table, lambda: False)
-    task._memories["jobs"].last_pass.clear()
     with database.connect(autocommit=False) as holder:
         holder.execute("LOCK TABLE jobs_1 IN ACCESS EXCLUSIVE MODE")
         result = task.run(bound.connection, bound.table, lambda: True)
     assert (result.requeued, result.busy) == (1, ("public.jobs_1",))
+    assert (result.stale, result.remaining) == (None, None)
 
 
 @pytest.mark.case("C3")

@@ -1,0 +1,76 @@
+"""Which relations a pass goes through: the leaves of a partitioned table that hold an expired lease, or the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import sql as composing
+
+from pgq_ops import sql
+from pgq_ops.db.failures import is_connection_loss
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.quoting import literal
+from pgq_ops.job_table.table import Relation
+from pgq_ops.stats.index_support import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.index_support import IndexSupport
+
+# One statement looks into so many leaves: a lock on one of them spoils the look at few others.
+LEAVES_AT_ONCE = 50
+
+
+def needs_scan(support: IndexSupport) -> bool:
+    """Whether no index leads to the running jobs or to the expired ones, so that the table itself must be read."""
+    return not ({Question.RUNNING, Question.EXPIRED_IN_ORDER} & support.serving.keys())
+
+
+def writable(connection: Connection, table: JobTable, columns: Sequence[str]) -> list[Relation]:
+    """The leaves, so that one that is locked does not stop the others; the table itself where only it can be written.
+
+    A leaf needs its own GRANT (on the written `columns`) and does not know the parent's row-level security; and rows
+    move between partitions only through the parent.
+    """
+    if not table.partitioned or table.moves_rows or table.all_visible_policies:
+        return [table.relation]
+    parameters = {"oid": table.relation.oid, "columns": list(columns), "deleting": table.dead_letters is not None}
+    rows = connection.execute(sql.statement("catalog/leaves"), parameters).fetchall()
+    if not all(row[-1] for row in rows):
+        return [table.relation]
+    return [Relation(oid, schema_name, name) for oid, schema_name, name, *_ in rows]
+
+
+def with_expired(
+    connection: Connection, table: JobTable, relations: Sequence[Relation], *, include_stale: bool
+) -> list[Relation]:
+    """Those of the leaves that hold a reapable row, and those that could not be looked into just now.
+
+    To sweep each leaf takes milliseconds even where there is nothing to take: with hundreds of them a pass would not
+    get through. To be asked only where an index finds the running rows.
+    """
+    terms = LeaseTerms(table, table.policies)
+    is_reapable = composing.SQL(terms.is_reapable(include_stale=include_stale).as_string(connection))
+    found: list[Relation] = []
+    for first in range(0, len(relations), LEAVES_AT_ONCE):
+        leaves = relations[first : first + LEAVES_AT_ONCE]
+        try:
+            found += _look(connection, leaves, is_reapable)
+        except psycopg.Error as error:
+            if is_connection_loss(error):
+                raise
+            found += leaves
+    return found
+
+
+def _look(connection: Connection, leaves: Sequence[Relation], is_reapable: composing.Composable) -> Iterator[Relation]:
+    looks = [
+        sql.statement("reap/leaf_with_expired", {"place": literal(place), "leaf": leaf.sql, "is_reapable": is_reapable})
+        for place, leaf in enumerate(leaves)
+    ]
+    rows = connection.execute(composing.SQL(" UNION ALL ").join(looks), {}).fetchall()
+    return (leaves[place] for (place,) in rows)
