@@ -131,6 +131,7 @@ class Work:
             self._loaded, self._pending = self._pending, None
             before = frozenset(self._bindings.names())
             self._bindings.configure(self._loaded)
+            self._journal.look_again()
             self._collecting.leave(before.difference(self._bindings.names()))
             collect_every = self._loaded.config.agent.collect_every
             self._timetable.every(collect_every, "collect", "probes", self._collecting.round)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # `inspect` shows when a task last ran: a minute is near enough, and an idle agent should write next to nothing.
 NOTHING_EVERY_SECONDS = 60.0
-# The schema may be installed, or the privilege granted, while the agent runs.
-LOOK_AGAIN_SECONDS = 300.0
+# The schema may be installed, or the privilege granted, while the agent runs: one look at the catalog each time,
+# so that it is noticed within half a minute, the wait for the next run included.
+LOOK_AGAIN_SECONDS = 20.0
 
 log = logs.get("journal")
 
@@ -46,6 +47,10 @@ class Journal:
             return
         if self._write(connection, lambda: history.record_run(connection, table, run)):
             self._noted[key] = outcome, now
+
+    def look_again(self) -> None:
+        """Look for the schema at the next run: somebody may have reloaded the agent because it is there now."""
+        self._look_again_at = 0.0
 
     def prune(self, connection: Connection) -> None:
         """Forget what is old."""

@@ -70,10 +70,19 @@ def test_without_the_schema_nothing_is_written_and_nothing_fails_and_it_is_found
     journal = Journal()
     journal.note(bound.connection, bound.table, run("ok"))
     versions.install(database.connect())
-    now[0] += 299
+    now[0] += 19
     journal.note(bound.connection, bound.table, run("ok"))
     assert not database.rows(LAST)
     now[0] += 1
+    journal.note(bound.connection, bound.table, run("ok"))
+    assert database.rows(LAST)
+
+
+def test_after_a_reload_the_schema_is_looked_for_at_once(database: Database, bound: Any) -> None:
+    journal = Journal()
+    journal.note(bound.connection, bound.table, run("ok"))
+    versions.install(database.connect())
+    journal.look_again()
     journal.note(bound.connection, bound.table, run("ok"))
     assert database.rows(LAST)
 

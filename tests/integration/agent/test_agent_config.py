@@ -6,6 +6,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+from pgq_ops.schema import versions
 from tests.support.agent import EXPIRED, JOBS, wait_until
 
 if TYPE_CHECKING:
@@ -80,6 +81,14 @@ def test_a_broken_file_is_told_once_and_the_old_one_stays(jobs: Database, start:
     assert len(agent.events("config.refused")) == 1
     agent.config.write_text(good)
     wait_until(lambda: agent.value("pgqops_config_accepted") == 1)
+
+
+def test_a_schema_that_is_installed_under_the_agent_is_written_to_after_a_reload(jobs: Database, start: Start) -> None:
+    agent = start(jobs.dsn, every="200ms")
+    wait_until(lambda: (agent.value("pgqops_task_runs_total", 'outcome="nothing"') or 0) >= 2)
+    versions.install(jobs.connect())
+    agent.signal(signal.SIGHUP)
+    wait_until(lambda: jobs.value("SELECT count(*) FROM pgq_ops.task") == 1, 5)
 
 
 def test_another_mode_is_taken_over_and_the_observer_no_longer_acts(jobs: Database, start: Start) -> None:
