@@ -30,7 +30,7 @@ SCAN_SHARE = 0.05
 
 # A GRANT, an index or an installed schema is noticed after this long; asking each time would cost more than
 # an idle look for expired leases.
-STANDING_SECONDS = 60.0
+STANDING_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
