@@ -44,9 +44,12 @@ class Leases:
         """Look at the running jobs; leaves the rows in the memory."""
         memory.leases = None
         running = table.has_lease and "running" in table.states
-        if not running or not memory.supported(connection, table).is_cheap(Question.RUNNING):
+        if not running:
             return []
-        memory.leases = leases.read(connection, table)
+        support = memory.supported(connection, table)
+        if not support.is_cheap(Question.RUNNING):
+            return []
+        memory.leases = leases.read(connection, table, composed=support.leases)
         memory.labels.admit({queue.queue: queue.running for queue in memory.leases.queues})
         return list(_samples(memory.leases.queues, table.name, memory))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
     Rows = list[tuple[Any, ...]]
+
+
+def composed_once(look: composing.Composable) -> composing.SQL:
+    """The look as one piece, for one that is made again and again: putting it together takes as long as to plan it."""
+    return composing.SQL(look.as_string(None))
 
 
 def read(
@@ -49,7 +55,7 @@ def transaction(connection: Connection, table: JobTable, *, through_indexes: boo
     """
     parameters = _parameters(table, through_indexes=through_indexes)
     with connection.transaction():
-        for setting in _settings(table):
+        for setting in _settings(partitioned=table.partitioned):
             row = connection.execute(setting, parameters).fetchone()
         yield float(row[0]) if row else 0.0
 
@@ -69,7 +75,7 @@ def _results(
     """
     # A message holds several statements only where the client puts the values in. Each has its own timeout.
     cursor = psycopg.ClientCursor(connection)
-    message = composing.SQL(";\n").join([*_settings(table), *looks])
+    message = composing.SQL(";\n").join([*_settings(partitioned=table.partitioned), *looks])
     cursor.execute(message, {**_parameters(table, through_indexes=through_indexes), **parameters})
     results = [cursor.fetchall()]
     while cursor.nextset():
@@ -77,10 +83,11 @@ def _results(
     return results[-len(looks) - 1 :]
 
 
-def _settings(table: JobTable) -> list[composing.Composed]:
+@cache
+def _settings(*, partitioned: bool) -> tuple[composing.SQL, ...]:
     """The statements before a look; the last one returns `now()` first."""
-    names = ["longer_timeout", "look_settings"] if table.partitioned else ["look_settings"]
-    return [sql.statement(f"stats/{name}") for name in names]
+    names = ["longer_timeout", "look_settings"] if partitioned else ["look_settings"]
+    return tuple(composed_once(sql.statement(f"stats/{name}")) for name in names)
 
 
 def _parameters(table: JobTable, *, through_indexes: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.stats import bounded, estimates, finished_jobs, job_count, job_sample, partition_tree, plans
+from pgq_ops.stats import bounded, estimates, finished_jobs, job_count, job_sample, leases, partition_tree, plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,23 +50,28 @@ _PARAMETERS = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
 class Serving:
     """The indexes (one a leaf) that answer a question.
 
-    `whole`: they hold the rows asked for and no others. `alone`: the look of `job_count`, where it reads these
-    indexes without the table.
+    `look`: the statement that asks it. `whole`: they hold the rows asked for and no others. `alone`: the look of
+    `job_count`, where it reads these indexes without the table.
     """
 
     indexes: tuple[str, ...]
     oids: tuple[int, ...]
     whole: bool
-    alone: composing.Composed | None = None
+    look: composing.SQL
+    alone: composing.SQL | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSupport:
-    """What may be asked. `small`: the table may be read whole, so anything may. `tree`: the tables to index."""
+    """What may be asked, and how.
+
+    `small`: the table may be read whole, so anything may. `leases`: the look at them. `tree`: the tables to index.
+    """
 
     serving: Mapping[Question, Serving]
     small: bool
-    tree: tuple[Branch, ...] = ()
+    leases: composing.SQL
+    tree: tuple[Branch, ...]
 
     def is_cheap(self, question: Question | str) -> bool:
         """Whether the question costs no scan of a long history."""
@@ -88,15 +93,18 @@ def read(connection: Connection, table: JobTable) -> IndexSupport:
             plan = plans.explain(connection, statement, _PARAMETERS)
             if question in (Question.PENDING_IN_ORDER, Question.EXPIRED_IN_ORDER) and plans.sorts(plan):
                 continue
-            found = _serving(connection, plan)
+            found = _serving(connection, plan, bounded.composed_once(statement))
             if found is not None:
-                serving[question] = replace(found, alone=_alone(connection, table, question, found))
+                serving[question] = replace(found, alone=_alone(connection, table, question, found.indexes))
     small = estimates.is_small(connection, table)
-    return IndexSupport(serving, small, partition_tree.read(connection, table))
+    look_at_leases = bounded.composed_once(leases.look(table))
+    return IndexSupport(serving, small, look_at_leases, partition_tree.read(connection, table))
 
 
-def _alone(connection: Connection, table: JobTable, question: Question, serving: Serving) -> composing.Composed | None:
-    """The look of `job_count`, if it reads the same indexes, and without the table."""
+def _alone(
+    connection: Connection, table: JobTable, question: Question, indexes: tuple[str, ...]
+) -> composing.SQL | None:
+    """The look of `job_count`, if it reads no other indexes, and without the table."""
     if question is Question.PENDING_IN_ORDER:
         look = job_count.pending(table)
     else:
@@ -105,9 +113,9 @@ def _alone(connection: Connection, table: JobTable, question: Question, serving:
         return None
     plan = plans.explain(connection, look, _PARAMETERS)
     used = [node for scan in plans.job_scans(plan) for node in plans.nodes(scan) if "Index Name" in node]
-    same = all(node["Index Name"] in serving.indexes for node in used)
+    same = all(node["Index Name"] in indexes for node in used)
     only = any(node["Node Type"] == "Index Only Scan" for node in used)
-    return look if same and only and not plans.sorts(plan) else None
+    return bounded.composed_once(look) if same and only and not plans.sorts(plan) else None
 
 
 def _statements(table: JobTable) -> Iterator[tuple[Question, composing.Composed]]:
@@ -128,7 +136,7 @@ def _statements(table: JobTable) -> Iterator[tuple[Question, composing.Composed]
         yield Question.FINISHED, finished
 
 
-def _serving(connection: Connection, plan: Plan) -> Serving | None:
+def _serving(connection: Connection, plan: Plan, look: composing.SQL) -> Serving | None:
     """The indexes of a plan, if each of its scans is narrowed by one."""
     scans = list(plans.job_scans(plan))
     used = [(scan, node) for scan in scans for node in plans.nodes(scan) if "Index Name" in node]
@@ -141,7 +149,8 @@ def _serving(connection: Connection, plan: Plan) -> Serving | None:
         return None
     whole = all(index.partial for index in indexes) and not any("Filter" in scan for scan in scans)
     names = tuple(dict.fromkeys(str(node["Index Name"]) for _, node in used))
-    return Serving(names, tuple(index.oid for index in indexes), whole and len(used) == len(scans))
+    oids = tuple(index.oid for index in indexes)
+    return Serving(names, oids, whole and len(used) == len(scans), look)
 
 
 def _every_scan_is_narrowed(scans: list[Plan], used: list[tuple[Plan, Plan]], narrowed: list[bool]) -> bool:

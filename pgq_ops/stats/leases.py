@@ -71,12 +71,14 @@ def look(table: JobTable) -> composing.Composed:
     return sql.statement("stats/leases_by_queue", fragments)
 
 
-def read(connection: Connection, table: JobTable, cap: int = CAP) -> Leases:
-    """Look at up to `cap` running jobs; raises the driver's errors.
+def read(
+    connection: Connection, table: JobTable, cap: int = CAP, composed: composing.Composable | None = None
+) -> Leases:
+    """Look at up to `cap` running jobs; raises the driver's errors. `composed` is the `look()`, if it is at hand.
 
     To be done unasked only where `IndexSupport.is_cheap("running")`.
     """
-    rows, _ = bounded.read(connection, table, look(table), {"limit": cap + 1})
+    rows, _ = bounded.read(connection, table, composed or look(table), {"limit": cap + 1})
     queues = tuple(_queue(*row) for row in rows)
     return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)
 

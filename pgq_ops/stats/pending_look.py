@@ -37,13 +37,15 @@ def read(
         found, now = bounded.read(connection, table, look, parameters)
         return job_sample.parsed(found), now
 
-    counting = support.serving[question(support)].alone
-    if counting is not None and watermark is not None:
-        counting = job_count.pending(table, after_watermark=True)
+    serving = support.serving[question(support)]
+    counting: composing.Composable | None = serving.alone
+    sampling: composing.Composable = serving.look
+    if watermark is not None:
+        sampling = job_sample.jobs_in(table, "pending", ordered=ordered, after_watermark=True)
+        counting = job_count.pending(table, after_watermark=True) if counting is not None else None
     try:
-        rows, now = ([], 0.0) if counting is None else rows_of(counting)
-        if counting is None or job_count.lacks_age(rows):
-            sampling = job_sample.jobs_in(table, "pending", ordered=ordered, after_watermark=watermark is not None)
+        rows, now = rows_of(counting or sampling)
+        if counting is not None and job_count.lacks_age(rows):
             rows, now = rows_of(sampling)
     except errors.QueryCanceled:
         return None

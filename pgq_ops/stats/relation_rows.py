@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import sql
+from pgq_ops.stats import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,9 +35,10 @@ class RelationRows:
         return self.of(self.leaves)
 
 
-def look() -> composing.Composed:
+@cache
+def look() -> composing.SQL:
     """The look at the catalog, which waits for no lock. Its parameters are `parameters()`."""
-    return sql.statement("stats/relation_rows")
+    return bounded.composed_once(sql.statement("stats/relation_rows"))
 
 
 def parameters(support: IndexSupport) -> dict[str, list[int]]:

@@ -38,7 +38,7 @@ def read(connection: Connection, table: JobTable, support: IndexSupport, *, one_
     all would have to be made again.
     """
     looks = {
-        question.value: serving.alone or job_sample.jobs_in(table, question.value)
+        question.value: serving.alone or serving.look
         for question, serving in support.serving.items()
         if question in STATES
     }
@@ -55,7 +55,7 @@ def read(connection: Connection, table: JobTable, support: IndexSupport, *, one_
 
 
 def _one_by_one(
-    connection: Connection, table: JobTable, support: IndexSupport, looks: Mapping[str, composing.Composed]
+    connection: Connection, table: JobTable, support: IndexSupport, looks: Mapping[str, composing.SQL]
 ) -> StateLooks:
     rows = {}
     for state, look in looks.items():
