@@ -25,7 +25,7 @@ def quoted(*parts: str) -> str:
 def grant(connection: Connection, privilege: str, columns: Iterable[str], schema: str, name: str) -> str:
     """The GRANT of a privilege, on columns or (none given) on the whole table, to this session's role."""
     role = catalog.server(connection).role
-    listed = ", ".join(quoted(column) for column in columns)
+    listed = ", ".join(quoted(column) for column in dict.fromkeys(columns))
     return f"GRANT {privilege}{f' ({listed})' if listed else ''} ON {quoted(schema, name)} TO {quoted(role)};"
 
 
@@ -33,7 +33,7 @@ def require_readable(
     connection: Connection, relation: CatalogRelation, columns: dict[str, catalog.CatalogColumn], wanted: list[str]
 ) -> None:
     """Raise NotPermitted unless SELECT on the wanted columns is there."""
-    missing = [name for name in wanted if name in columns and not columns[name].readable]
+    missing = [name for name in dict.fromkeys(wanted) if name in columns and not columns[name].readable]
     if missing:
         remedy = grant(connection, "SELECT", missing, relation.schema, relation.name)
         listed = ", ".join(missing)

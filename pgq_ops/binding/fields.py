@@ -54,7 +54,7 @@ class FieldMapper:
     def _map_one(self, field: str, spec: Column, *, optional: bool) -> MappedColumn | None:
         key = f"{self.key}.columns.{field}"
         if spec.sql is not None:
-            return self._map_expression(key, spec.sql)
+            return self._map_expression(key, spec.sql, may_be_left_out=field == "payload")
         name = str(spec.name)
         known = self.catalog.get(name)
         if known is None:
@@ -64,6 +64,9 @@ class FieldMapper:
                 self.problems.append(
                     Problem(key, f"{self.relation} has no column {name!r}", suggest(name, self.catalog))
                 )
+            return None
+        if field == "payload" and not known.readable:
+            self._leave_out(key)
             return None
         found = MappedColumn(
             value=_comparable(known),
@@ -77,9 +80,18 @@ class FieldMapper:
             self.problems.append(Problem(key, f"column {name!r} is {known.type_name}", "it must be an integer"))
         return found
 
-    def _map_expression(self, key: str, text: str) -> MappedColumn | None:
+    def _leave_out(self, key: str) -> None:
+        self.notes.append(f"{key}: the role may not read it, left out (`pgq-ops grants --payload` would let it)")
+
+    def _map_expression(self, key: str, text: str, *, may_be_left_out: bool) -> MappedColumn | None:
         value = expression(text)
-        type_name = expression_type(self.connection, self.relation, value, key, self.problems)
+        try:
+            type_name = expression_type(self.connection, self.relation, value, key, self.problems)
+        except psycopg.errors.InsufficientPrivilege:
+            if not may_be_left_out:
+                raise
+            self._leave_out(key)
+            return None
         return None if type_name is None else MappedColumn(value=value, type_name=type_name, base_type=type_name)
 
     def _with_times(self, mapped: dict[str, MappedColumn], wanted: Mapping[str, Column]) -> dict[str, MappedColumn]:

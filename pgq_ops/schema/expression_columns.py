@@ -53,9 +53,13 @@ def columns_read(
     return frozenset(column for column in everything if not is_meaningful(set(everything) - {column}))
 
 
-def mapped_expressions(table: JobTable) -> list[Composable]:
-    """The expressions that reading uses: those mapped in place of a column, and the states' predicates."""
-    fields = [field.value for field in table.fields.values() if field.name is None]
+def mapped_expressions(table: JobTable, *, payload: bool) -> list[Composable]:
+    """The expressions that reading uses: those mapped in place of a column, and the states' predicates.
+
+    One that is mapped as the payload is among them only where `payload` is asked for.
+    """
+    wanted = [field for name, field in table.fields.items() if payload or name != "payload"]
+    fields = [field.value for field in wanted if field.name is None]
     return [*fields, *(expression(rule.where) for rule in table.states.values() if rule.where is not None)]
 
 

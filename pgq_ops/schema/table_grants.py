@@ -108,7 +108,8 @@ class TableGrants:
         return {*fields.values(), *order, *(part.name for part in self.table.key), *_ADDRESS}
 
     def _read_by_expressions(self, *, writing: bool = False) -> frozenset[str]:
-        expressions = mapped_expressions(self.table) + (written_expressions(self.table) if writing else [])
+        expressions = mapped_expressions(self.table, payload=self.payload)
+        expressions += written_expressions(self.table) if writing else []
         return columns_read(self.connection, self.table.relation, self._catalog_columns(), expressions)
 
     def _catalog_columns(self) -> list[str]:
