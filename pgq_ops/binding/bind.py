@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.binding import access, catalog, dead_letters
 from pgq_ops.binding.fields import FieldMapper, suggest
+from pgq_ops.binding.naive_times import naive_time_notes
 from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.binding.relation import find
 from pgq_ops.binding.states import StateMapper
@@ -50,12 +51,14 @@ def bind(
     found = find(connection, f"{key}.table", config.table)
     columns = catalog.columns(connection, found.oid)
     primary = _primary_key(connection, found)
-    named = [column.name for column in config.columns.mapped().values() if column.name is not None]
+    mapped = config.columns.mapped()
+    named = [column.name for field, column in mapped.items() if column.name is not None and field != "payload"]
     access.require_readable(connection, found, columns, [*named, *(part.name for part in primary)])
     all_visible = access.sees_every_row(connection, found)
     with row_security(connection, allowed=all_visible):
         bound = _bind(connection, name, config, Found(found, columns, primary, preset_columns, database.timezone))
-    return replace(bound, table=replace(bound.table, all_visible_policies=all_visible))
+    notes = (*bound.notes, *naive_time_notes(connection, bound.table, database))
+    return Bound(replace(bound.table, all_visible_policies=all_visible), notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pgq_ops.checks.look import Look
+    from pgq_ops.job_table.table import JobTable
 
+_WAY_OUT = """\
+-- set the clocks of these owners; or in pgq-ops.toml database.timezone to the zone that the workers write in (or the
+-- column's unit); what is written already: correct it by hand, or let the workers renew it
+"""
 _NOT = composing.SQL("({}) IS NOT TRUE")
 
 OVERLONG_LEASES, FUTURE_LEASES = IDS = ("overlong-leases", "future-leases")
@@ -38,7 +43,7 @@ def check(look: Look) -> Iterator[Finding]:
             FUTURE_LEASES,
             "future",
             terms.is_future(),
-            "ending further ahead than any lease can: nothing takes those jobs back",
+            f"{_too_far(look.table)}, so none is taken back in time: a clock is wrong, or database.timezone",
         ),
     ):
         total = look.leases.total(condition)
@@ -51,9 +56,15 @@ def check(look: Look) -> Iterator[Finding]:
                     condition: total,
                     "queues": by_queue((one.queue, getattr(one, condition)) for one in look.leases.queues),
                 },
-                rows_where(
+                (_WAY_OUT if name == FUTURE_LEASES else "")
+                + rows_where(
                     look.table,
                     all_of([look.table.is_state("running"), predicate, _NOT.format(terms.ran_out())]),
                     *("owner", "leased_at", "heartbeat_at", "lease_expires_at"),
                 ),
             )
+
+
+def _too_far(table: JobTable) -> str:
+    explicit = "lease_expires_at" in table.fields
+    return "ending further ahead than any lease can" if explicit else "begun by a heartbeat or claim yet to come"

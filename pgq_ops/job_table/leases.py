@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # A lease further ahead than this was not meant: a week is beyond the longest jobs that people run
 # under one lease without extending it. A longer `max_runtime` moves it.
 FUTURE_SECONDS = 7 * 86_400.0
+# A heartbeat or a claim has happened when it is written; a minute is more than kept clocks differ by.
+AHEAD_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,11 @@ class LeaseTerms:
         return self.table.clock.ran_out(claimed, limit)
 
     def is_future(self) -> sql.Composable:
-        """Whether the lease ends further ahead than any lease can be (infinite ones included)."""
+        """Whether it ends further ahead than any lease can, or its heartbeat or claim is yet to come (infinite too)."""
         if not self.table.has_lease:
             return sql.SQL("false")
+        if "lease_expires_at" not in self.table.fields:
+            return sql.SQL("{} > now() + make_interval(secs => {})").format(self._base(), literal(AHEAD_SECONDS))
         longest = self.seconds(lambda policy: policy.lease.max_runtime)
         ahead: sql.Composable = literal(FUTURE_SECONDS)
         if longest is not None:

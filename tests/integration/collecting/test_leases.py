@@ -159,3 +159,46 @@ def test_rows_that_a_policy_hides_are_an_error_and_never_a_zero(database: Databa
     database.execute("CREATE POLICY everything ON jobs USING (true)")
     seen = collection_of(database, role=role).healthy()
     assert seen.leases("a") == {"expired": 1}
+
+
+HEARTBEATS = FIELD.replace('lease_expires_at = "lease_until"', 'heartbeat_at = "lease_until"')
+
+
+@pytest.mark.parametrize(
+    ("beat", "conditions"),
+    [
+        ("+50 s", {"live": 1}),
+        ("+70 s", {"live": 1, "future": 1}),
+        ("-50 s", {"live": 1}),
+        ("infinity", {"live": 1, "future": 1}),
+    ],
+)
+def test_no_heartbeat_comes_from_the_future(database: Database, beat: str, conditions: dict[str, int]) -> None:
+    create_field_table(database)
+    _lease(database, beat)
+    seen = collection_of(database, HEARTBEATS + '[job_tables.jobs.lease]\ntimeout = "5m"\n').healthy()
+    assert seen.leases("a") == conditions
+    assert ("future-leases" in seen.finding_ids()) is ("future" in conditions)
+
+
+def test_of_a_heartbeat_and_a_claim_the_later_must_not_lie_in_the_future_either(database: Database) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (queue, status, lease_until, run_at) VALUES ('a', 'running', now(), now() + interval '2 m')"
+    )
+    toml = HEARTBEATS.replace('heartbeat_at = "lease_until"', 'heartbeat_at = "lease_until"\nleased_at = "run_at"')
+    seen = collection_of(
+        database, toml.replace('available_at = "run_at"\n', "") + '[job_tables.jobs.lease]\ntimeout = "5m"\n'
+    )
+    assert seen.healthy().leases("a") == {"live": 1, "future": 1}
+
+
+@pytest.mark.parametrize("toml", [FIELD, HEARTBEATS + '[job_tables.jobs.lease]\ntimeout = "5m"\n'])
+def test_leases_of_the_future_are_told_with_the_likely_cause_and_the_key_to_set(database: Database, toml: str) -> None:
+    create_field_table(database)
+    _lease(database, "+8 d")
+    finding = collection_of(database, toml).healthy().finding("future-leases")
+    assert "clock" in finding.summary
+    assert "database.timezone" in finding.summary
+    assert len(database.rows(finding.remedy)) == 1
+    assert "database.timezone" in finding.remedy
