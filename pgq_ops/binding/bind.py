@@ -14,7 +14,7 @@ from pgq_ops.binding.relation import find
 from pgq_ops.binding.states import StateMapper
 from pgq_ops.db.connection import row_security
 from pgq_ops.errors import ConfigError, Problem
-from pgq_ops.job_table.changes import ReapChanges
+from pgq_ops.job_table.changes import written_columns
 from pgq_ops.job_table.columns import Clock
 from pgq_ops.job_table.table import JobTable, KeyColumn, Relation
 
@@ -144,5 +144,4 @@ def _moves_rows(connection: Connection, table: JobTable) -> bool:
         return False
     rows = connection.execute(sql.statement("catalog/partition_key"), {"oid": table.relation.oid}).fetchall()
     keys = {column for *_, column in rows}
-    written = {column for policy in table.policies for column in ReapChanges(table, policy).written_columns()}
-    return None in keys or bool(keys & written)
+    return None in keys or bool(keys & set(written_columns(table)))

@@ -184,3 +184,9 @@ class ReapChanges:
         """The columns of the job table that a reap may write, for privilege and partition-key checks."""
         bury = {} if self.table.dead_letters is not None else self.bury_writes()
         return tuple(dict.fromkeys([*self.requeue_writes(), *bury]))
+
+
+def written_columns(table: JobTable) -> tuple[str, ...]:
+    """The columns of the job table that a reap may write under any of its policies."""
+    columns = [column for policy in table.policies for column in ReapChanges(table, policy).written_columns()]
+    return tuple(dict.fromkeys(columns))

@@ -58,6 +58,12 @@ def reap_log_writable(connection: Connection) -> bool:
     return row is not None and bool(row[0])
 
 
+def reap_log_readable(connection: Connection) -> bool:
+    """Whether what was reaped can be read in the reap log. Raises psycopg.Error as `record_run` does."""
+    row = connection.execute(sql.statement("log/reap_log_readable"), {}).fetchone()
+    return row is not None and bool(row[0])
+
+
 def prune(connection: Connection) -> int:
     """Forget what is older than 30 days, at most one batch of the reap log; returns the rows deleted.
 

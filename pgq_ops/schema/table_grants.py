@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.job_table.changes import ReapChanges
+from pgq_ops.job_table.changes import written_columns
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.job_table.table import Relation
 from pgq_ops.schema.expression_columns import columns_read, mapped_expressions, written_expressions
@@ -59,8 +59,7 @@ class TableGrants:
     def reap(self) -> Iterator[Grant]:
         """UPDATE on the columns that a reap writes; what moving buried jobs needs, where they are moved."""
         letters, leaves = self.table.dead_letters, self._leaves()
-        changes = [ReapChanges(self.table, policy) for policy in self.table.policies]
-        written = {column for change in changes for column in change.written_columns()}
+        written = set(written_columns(self.table))
         read = self._named() | self._read_by_expressions(writing=True) | written
         if leaves:
             yield self._because(

@@ -13,7 +13,7 @@ from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.db.connection import row_security
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import ConfigError, NotInstalled
-from pgq_ops.job_table.changes import ReapChanges
+from pgq_ops.job_table.changes import ReapChanges, written_columns
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.schema import history
 from pgq_ops.stats import index_support, leases, partition_ceiling
@@ -74,8 +74,11 @@ class Reap:
         return "reaper"
 
     def plan(self, connection: Connection, table: JobTable) -> ReapResult:
-        """How many jobs a pass would requeue and bury now; reads only. Raises as `run` does."""
-        self._require(connection, table)
+        """How many jobs a pass would requeue and bury now; reads only, and needs no more than SELECT.
+
+        Raises as `run` does otherwise.
+        """
+        _require_plannable(connection, table)
         with row_security(connection, allowed=table.all_visible_policies):
             return self._plan(connection, table)
 
@@ -120,7 +123,7 @@ class Reap:
     ) -> None:
         memory = tally.memory
         standing = self._standing(connection, table, memory)
-        relations = reap_leaves.writable(connection, table, _written_columns(table))
+        relations = reap_leaves.writable(connection, table, written_columns(table))
         sweeps = relations
         if len(relations) > 1 and not reap_leaves.needs_scan(standing.support):
             sweeps = reap_leaves.with_expired(connection, table, relations, include_stale=self.include_stale)
@@ -180,15 +183,11 @@ class Reap:
 
     def _require(self, connection: Connection, table: JobTable) -> bool:
         """Check what reaping needs; returns whether the reap log can be written."""
-        if problems := reaping_problems(table):
-            raise ConfigError(tuple(problems))
-        require_reapable(connection, table, _written_columns(table))
+        _require_mapped(table)
+        require_reapable(connection, table, written_columns(table))
         logged = history.reap_log_writable(connection)
         if not logged and "attempts" not in table.fields:
-            raise NotInstalled(
-                f"{table.name}: the table keeps no attempts, so they are counted in pgq_ops.reap_log, which is not"
-                " there or not writable: run `pgq-ops install` and `pgq-ops grants`, or map columns.attempts"
-            )
+            raise _log_missing(table, "writable")
         return logged
 
     def _left(self, connection: Connection, table: JobTable) -> tuple[int | None, int | None]:
@@ -202,6 +201,19 @@ class Reap:
         return found.total("stale"), found.total("expired")
 
 
-def _written_columns(table: JobTable) -> tuple[str, ...]:
-    columns = [column for policy in table.policies for column in ReapChanges(table, policy).written_columns()]
-    return tuple(dict.fromkeys(columns))
+def _require_mapped(table: JobTable) -> None:
+    if problems := reaping_problems(table):
+        raise ConfigError(tuple(problems))
+
+
+def _require_plannable(connection: Connection, table: JobTable) -> None:
+    _require_mapped(table)
+    if "attempts" not in table.fields and not history.reap_log_readable(connection):
+        raise _log_missing(table, "readable")
+
+
+def _log_missing(table: JobTable, what: str) -> NotInstalled:
+    return NotInstalled(
+        f"{table.name}: the table keeps no attempts, so they are counted in pgq_ops.reap_log, which is not"
+        f" there or not {what}: run `pgq-ops install` and `pgq-ops grants`, or map columns.attempts"
+    )
