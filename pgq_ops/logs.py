@@ -40,6 +40,11 @@ def masked(text: str) -> str:
     return text
 
 
+def one_line(text: str) -> str:
+    """The text's lines as one: a remedy that had a line of its own stays apart from what is before and after it."""
+    return " / ".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+
+
 class Log:
     """Logs events of one part of the program. A field is a number, a text, a time, a duration or an exception."""
 
@@ -146,7 +151,7 @@ def _plain(value: object) -> str | float | None:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, BaseException):
-        return " ".join(masked(str(value)).split()) or type(value).__name__
+        return one_line(masked(str(value))) or type(value).__name__
     return masked(str(value))
 
 

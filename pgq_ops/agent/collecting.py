@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import logs
 from pgq_ops.agent.registry import reap_news
+from pgq_ops.checks.finding import Severity
+from pgq_ops.db.wording import in_words, tells_of_change
 from pgq_ops.exporter.collection import ProbeFailure
 from pgq_ops.tasks import reap_tally
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 TELL_AGAIN_SECONDS = 3_600.0
 
 log = logs.get("probes")
+
+_LOUDNESS = {Severity.CRITICAL: log.error, Severity.WARNING: log.warning, Severity.INFO: log.info}
 
 
 @dataclass(slots=True)
@@ -56,7 +60,8 @@ class Collecting:
                     self._tell_failures(name, [ProbeFailure("collection", error, lost=False)])
         for name in self._led_since.keys() - self.leadership.led():
             self._led_since.pop(name)
-            self._open.pop(name, None)
+        for name in self._open.keys() - frozenset(self.bindings.names()):
+            self._open.pop(name)
         if not led:
             self.session.close()
 
@@ -85,31 +90,33 @@ class Collecting:
             self.collector.forget(name)
             return
         self._tell_failures(name, collected.failures)
-        if collected.reached:
-            self._tell_findings(name, collected.findings)
+        self._tell_findings(name, collected.findings, whole=collected.whole)
 
     def _tell_failures(self, name: str, failures: Iterable[ProbeFailure]) -> None:
         """Log a probe's failure when it is another than the last one, or was told long ago."""
         now = time.monotonic()
         for failure in failures:
-            key, text = (name, failure.probe), f"{type(failure.error).__name__}: {failure.error}"
+            key, text = (name, failure.probe), in_words(failure.error)
             told, at = self._failing.get(key, ("", 0.0))
             if text != told or now - at >= TELL_AGAIN_SECONDS:
                 self._failing[key] = text, now
+                if tells_of_change(failure.error):
+                    self.bindings.rebind(name)  # which says what is missing, and the GRANT
                 log.warning("probe.failed", job_table=name, probe=failure.probe, error=text)
 
-    def _tell_findings(self, name: str, findings: Iterable[Finding]) -> None:
-        """Log what is wrong since now, and what no longer is."""
+    def _tell_findings(self, name: str, findings: Iterable[Finding], *, whole: bool) -> None:
+        """Log what is wrong since now, and what no longer is: that is known only where the `whole` look succeeded."""
         before, now = self._open.get(name, {}), {finding.id: finding for finding in findings}
         for key, finding in now.items():
             if key not in before or before[key].severity != finding.severity:
-                log.info(
+                _LOUDNESS[finding.severity](
                     "finding.opened",
                     job_table=name,
                     finding=key,
                     severity=finding.severity,
                     summary=finding.summary,
                 )
-        for key in before.keys() - now.keys():
+        gone = before.keys() - now.keys() if whole else frozenset()
+        for key in sorted(gone):
             log.info("finding.closed", job_table=name, finding=key)
-        self._open[name] = now
+        self._open[name] = {key: finding for key, finding in (before | now).items() if key not in gone}

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgq_ops.scheduler.task_metrics import TaskMetrics
+from pgq_ops.tasks.task import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +71,7 @@ class TaskJobs:
         return (section, name) in self._intervals
 
     def result(self, section: str, name: str) -> Result | None:
-        """What a task's last run on a job table did; None before the first, and where it failed."""
+        """What a task's last run on a job table did, one before a lock included; None at first and after a failure."""
         return self._results.get((section, name))
 
     def withdraw(self) -> None:
@@ -101,10 +102,10 @@ class TaskJobs:
             return None
         if ran.rebind:
             self.bindings.rebind(name)
-        if ran.result is None:
-            self._results.pop(key, None)
-        else:
+        if ran.result is not None:
             self._results[key] = ran.result
+        elif ran.outcome is not Outcome.BUSY:
+            self._results.pop(key, None)
         return ran.again_seconds
 
     def _withdraw(self, key: Key) -> None:

@@ -18,6 +18,7 @@ from pgq_ops.agent.leading import Leading
 from pgq_ops.agent.task_jobs import TaskJobs
 from pgq_ops.db.connection import PROBE_LIMITS, WRITE_LIMITS, Purpose
 from pgq_ops.db.session import Session
+from pgq_ops.db.wording import in_words
 from pgq_ops.errors import ConfigError
 from pgq_ops.exporter.collection import Collector
 from pgq_ops.leader.leadership import Leadership
@@ -164,7 +165,7 @@ class Work:
             self._journal.prune(connection)
 
     def _job_failed(self, name: str, error: Exception) -> None:
-        text = f"{type(error).__name__}: {error}"
+        text = in_words(error)
         if self._job_errors.get(name) != text:
             self._job_errors[name] = text
             log.error("agent.job_failed", job=name, error=text)

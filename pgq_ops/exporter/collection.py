@@ -53,12 +53,13 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One collection of one job table. `reached`: the database answered."""
+    """One collection of one job table. `reached`: the database answered; `whole`: each probe's last run succeeded."""
 
     look: Look
     findings: tuple[Finding, ...]
     failures: tuple[ProbeFailure, ...]
     reached: bool
+    whole: bool
 
 
 @dataclass(slots=True)
@@ -117,7 +118,8 @@ class Collector:
         )
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(table.name, known, findings))
-        return Collected(look, findings, tuple(failures), reached=not any(failure.lost for failure in failures))
+        reached = not any(failure.lost for failure in failures)
+        return Collected(look, findings, tuple(failures), reached=reached, whole=all(known.success.values()))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
@@ -183,7 +185,7 @@ class Collector:
         known.duration.clear()
         self.store.put(table.name, _HEALTH, self._health(table.name, known, ()))
         failures = (ProbeFailure("connection", error, lost=True),)
-        return Collected(Look(table), (), failures, reached=False)
+        return Collected(Look(table), (), failures, reached=False, whole=False)
 
     def _health(self, name: str, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
         labels = (self.database, name)

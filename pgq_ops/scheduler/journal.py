@@ -10,6 +10,7 @@ import psycopg
 
 from pgq_ops import logs
 from pgq_ops.db.failures import is_busy, is_connection_loss
+from pgq_ops.db.wording import in_words
 from pgq_ops.errors import NotPermitted, PgqOpsError
 from pgq_ops.schema import history, versions
 from pgq_ops.tasks.task import Outcome
@@ -33,20 +34,20 @@ log = logs.get("journal")
 class Journal:
     """Records runs over the leader's connection. Nothing that goes wrong here fails the task."""
 
-    _noted: dict[tuple[str, str], tuple[Outcome, float]] = field(default_factory=dict)
+    _noted: dict[tuple[str, str], tuple[Outcome, str, float]] = field(default_factory=dict)
     _usable: Connection | None = None
     _look_again_at: float = 0.0
     _complaint: str = ""
 
     def note(self, connection: Connection, table: JobTable, run: history.TaskRun) -> None:
-        """Record a run; one with nothing to do at most once a minute."""
+        """Record a run; one with nothing to do, and nothing new to say, at most once a minute."""
         now = time.monotonic()
         outcome, key = Outcome(run.outcome), (table.name, run.task)
-        last, at = self._noted.get(key, (None, 0.0))
-        if outcome is last is Outcome.NOTHING and now - at < NOTHING_EVERY_SECONDS:
+        last, message, at = self._noted.get(key, (None, "", 0.0))
+        if outcome is last is Outcome.NOTHING and run.message == message and now - at < NOTHING_EVERY_SECONDS:
             return
         if self._write(connection, lambda: history.record_run(connection, table, run)):
-            self._noted[key] = outcome, now
+            self._noted[key] = outcome, run.message, now
 
     def look_again(self) -> None:
         """Look for the schema at the next run: somebody may have reloaded the agent because it is there now."""
@@ -78,7 +79,8 @@ class Journal:
         return self._usable is connection
 
     def _complain(self, error: Exception) -> None:
-        if str(error) != self._complaint:
-            self._complaint = str(error)
+        text = in_words(error)
+        if text != self._complaint:
+            self._complaint = text
             hint = "" if isinstance(error, NotPermitted) else "`pgq-ops grants` prints what the role needs"
-            log.warning("journal.not_written", error=error, hint=hint)
+            log.warning("journal.not_written", error=text, hint=hint)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import psycopg
 from psycopg.pq import TransactionStatus
 
 from pgq_ops import logs
 from pgq_ops.db.failures import is_busy, is_connection_loss
-from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
+from pgq_ops.db.wording import in_words, tells_of_change
+from pgq_ops.errors import DatabaseUnreachable
 from pgq_ops.scheduler.guard import RunGuard
 from pgq_ops.scheduler.task_metrics import TaskMetrics
 from pgq_ops.schema.history import TaskRun
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # A failure that goes on is told of again after this long, so that it is found in any hour's log.
 TELL_AGAIN_SECONDS = 3_600.0
-# The table or a column is not what it was bound as: undefined_column, undefined_table, undefined_object.
-_REBIND = frozenset({"42703", "42P01", "42704"})
 
 log = logs.get("task")
 
@@ -82,9 +80,9 @@ class Supervisor:
         self._tell(task, table, error if outcome is Outcome.FAILED else None)
         self._tidy(connection, error)
         if not connection.closed:
-            run = TaskRun(task.name, outcome, duration, "" if error is None else logs.masked(str(error)))
+            run = TaskRun(task.name, outcome, duration, logs.masked(_message(result, error)))
             self.journal.note(connection, table, run)
-        return Ran(outcome, result, _again(outcome, interval, guard), _sqlstate(error) in _REBIND)
+        return Ran(outcome, result, _again(outcome, interval, guard), tells_of_change(error))
 
     def _may_act(self, connection: Connection, table: JobTable) -> bool:
         """Whether the connection that writes is the unbroken one that holds the lock, and the agent goes on."""
@@ -106,18 +104,24 @@ class Supervisor:
             if self._told.pop(key, None):
                 log.info("task.recovered", task=task.name, job_table=table.name)
             return
-        now, text = time.monotonic(), f"{type(error).__name__}: {error}"
+        now, text = time.monotonic(), in_words(error)
         told, at = self._told.get(key, ("", 0.0))
         if text != told or now - at >= TELL_AGAIN_SECONDS:
             self._told[key] = text, now
-            shown = error if isinstance(error, PgqOpsError) else text
-            log.error("task.failed", task=task.name, job_table=table.name, error=shown)
+            log.error("task.failed", task=task.name, job_table=table.name, error=text)
 
 
 def _outcome(result: Result | None, error: Exception | None) -> Outcome:
     if result is not None:
         return result.outcome
     return Outcome.BUSY if any(is_busy(one) for one in _chain(error)) else Outcome.FAILED
+
+
+def _message(result: Result | None, error: Exception | None) -> str:
+    """What `inspect` shows of the run: one line."""
+    if error is not None:
+        return in_words(error)
+    return "" if result is None else logs.one_line(result.message)
 
 
 def _again(outcome: Outcome, interval: timedelta, guard: RunGuard) -> float | None:
@@ -133,8 +137,3 @@ def _chain(error: BaseException | None) -> tuple[BaseException, ...]:
 
 def _is_loss(error: Exception | None) -> bool:
     return any(isinstance(one, DatabaseUnreachable) or is_connection_loss(one) for one in _chain(error))
-
-
-def _sqlstate(error: Exception | None) -> str | None:
-    states = [one.sqlstate for one in _chain(error) if isinstance(one, psycopg.Error)]
-    return states[0] if states else None

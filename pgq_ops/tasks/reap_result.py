@@ -41,6 +41,12 @@ class ReapResult:
             return Outcome.OK
         return Outcome.BUSY if self.busy or self.locked else Outcome.NOTHING
 
+    @property
+    def message(self) -> str:
+        """The jobs that are left as they are because the database refused to have them changed, and why."""
+        refused = max(self.conflicts, self.still_refused)
+        return f"{refused} {'job' if refused == 1 else 'jobs'} refused: {self.example}" if refused else ""
+
     def as_json(self) -> dict[str, Any]:
         """The keys of `reap --json` (design §3), and what else there is to say."""
         document: dict[str, Any] = {

@@ -35,6 +35,11 @@ class Result(Protocol):
         """`ok` if something changed, `nothing`, `busy` if only locks stood in the way."""
         ...
 
+    @property
+    def message(self) -> str:
+        """What `inspect` should say of the run beside its outcome, in a few words; empty if nothing."""
+        ...
+
     def as_json(self) -> dict[str, Any]:
         """The run as the command's `--json` shows it, without the job table's name."""
         ...

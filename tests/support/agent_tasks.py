@@ -28,6 +28,7 @@ ACTED = "CREATE TABLE acted (agent int, task text, job_table text, at timestampt
 @dataclass(frozen=True, slots=True)
 class Done:
     outcome: Outcome = Outcome.OK
+    message: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {}

@@ -82,7 +82,7 @@ def test_a_text_line_has_time_level_event_and_fields_in_the_order_given(text: St
         (timedelta(minutes=1, milliseconds=500), "60.5"),
         (datetime(2026, 11, 30, 10, tzinfo=UTC), "2026-11-30T10:00:00+00:00"),
         (float("inf"), "inf"),
-        (ValueError("no\n  such thing"), '"no such thing"'),
+        (ValueError("not allowed\n  GRANT a;\n  GRANT b;\n"), '"not allowed / GRANT a; / GRANT b;"'),
         (ValueError(), "ValueError"),
     ],
 )
