@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pgq_ops import logs, metrics
 from pgq_ops.agent.clock import ClockWatch
+from pgq_ops.agent.config_file import ConfigFile
+from pgq_ops.agent.config_notes import tell_notes
 from pgq_ops.agent.registry import TASKS
 from pgq_ops.agent.work import Work
-from pgq_ops.config.watch import FileWatch
 from pgq_ops.errors import PgqOpsError, UsageError
 from pgq_ops.exporter.server import MetricsServer
 from pgq_ops.exporter.store import Store
@@ -57,7 +58,7 @@ class AgentProcess:
         self._stop = threading.Event()
         self._reload_asked = threading.Event()
         self._failure: ConfigError | None = None
-        self._watch = None if self._loaded.path is None else FileWatch(self._loaded.path)
+        self._file = ConfigFile(self._loaded.path)
         self._work = Work(self._loaded, self._kinds, self._store, self._fail)
 
     def run(self) -> None:
@@ -88,7 +89,7 @@ class AgentProcess:
     def _until_stopped(self) -> None:
         clock = ClockWatch()
         while not self._stop.wait(LOOK_SECONDS):
-            if self._reload_asked.is_set() or (self._watch is not None and self._watch.changed()):
+            if self._file.changed() or self._reload_asked.is_set():
                 self._reload_asked.clear()
                 self._reload()
             if clock.set_back():
@@ -116,8 +117,7 @@ class AgentProcess:
             self._work = Work(loaded, self._kinds, self._store)
             self._work.start()
         log.info("config.reloaded", mode=config.agent.mode, job_tables=",".join(config.job_tables))
-        for note in loaded.notes:
-            log.info("config.note", note=note)
+        tell_notes(loaded, self._kinds)
 
     def _not_ready(self) -> str | None:
         """Ready once the database was looked at, be it without success: whether it is there is not ours to tell."""
@@ -155,8 +155,7 @@ class AgentProcess:
             job_tables=",".join(loaded.config.job_tables),
             pid=os.getpid(),
         )
-        for note in loaded.notes:
-            log.info("config.note", note=note)
+        tell_notes(loaded, self._kinds)
 
 
 def _leave(code: int) -> NoReturn:

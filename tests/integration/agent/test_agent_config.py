@@ -91,6 +91,34 @@ def test_a_schema_that_is_installed_under_the_agent_is_written_to_after_a_reload
     wait_until(lambda: jobs.value("SELECT count(*) FROM pgq_ops.task") == 1, 5)
 
 
+def test_nothing_to_manage_is_told_with_the_section_to_add(jobs: Database, start: Start) -> None:
+    agent = start(jobs.dsn)
+    wait_until(agent.leads)
+    assert not agent.events("config.nothing_to_manage")
+    text = agent.config.read_text()
+    agent.config.write_text(text[: text.index("[job_tables.jobs.reaper]")])
+    told = agent.told("config.nothing_to_manage")
+    assert told["level"] == "warning"
+    assert "[job_tables.jobs.reaper]" in told["hint"]
+    edit(agent, 'mode = "manage"', 'mode = "observe"')
+    wait_until(lambda: len(agent.events("config.reloaded")) == 2)
+    assert len(agent.events("config.nothing_to_manage")) == 1
+
+
+def test_a_file_that_is_gone_is_told_once_and_the_agent_goes_on(jobs: Database, start: Start) -> None:
+    agent = start(jobs.dsn)
+    wait_until(agent.leads)
+    good = agent.config.read_text()
+    agent.config.unlink()
+    assert agent.told("config.file_gone")["path"] == str(agent.config)
+    jobs.execute(EXPIRED.format(name="jobs"))
+    wait_until(lambda: jobs.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 1)
+    assert agent.value("pgqops_config_accepted") == 1
+    agent.config.write_text(good)
+    agent.told("config.reloaded")
+    assert len(agent.events("config.file_gone")) == 1
+
+
 def test_another_mode_is_taken_over_and_the_observer_no_longer_acts(jobs: Database, start: Start) -> None:
     agent = start(jobs.dsn)
     wait_until(agent.leads)
