@@ -52,6 +52,12 @@ class DatabaseUnreachable(PgqOpsError):
     exit_code = 3
 
 
+class DatabaseFailed(PgqOpsError):
+    """The database could not carry out a statement, for a reason of its own (what is stored, a limit, a defect)."""
+
+    exit_code = 3
+
+
 class NotPermitted(PgqOpsError):
     """The role may not do this; `remedy` is the statement (usually a GRANT) that would allow it."""
 

@@ -126,7 +126,7 @@ class AgentProcess:
     def _load_some(self) -> LoadedConfig:
         loaded = self._load()
         if not loaded.config.job_tables:
-            raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
+            raise UsageError(loaded.no_job_table)
         return loaded
 
     def _fail(self, error: ConfigError) -> None:

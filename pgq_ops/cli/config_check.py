@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pgq_ops.cli.setting import bind_each, load_config, session
-from pgq_ops.errors import ConfigError, NotPermitted, PgqOpsError, Problem
+from pgq_ops.binding.access import require_reapable
+from pgq_ops.cli.job_tables import bind_each
+from pgq_ops.cli.setting import load_config, session
+from pgq_ops.cli.several import united
+from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError, Problem, UsageError
+from pgq_ops.job_table.changes import written_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
 
     from pgq_ops.binding.bind import Bound
     from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,7 @@ class CheckedTable:
     preset: str | None
     notes: tuple[str, ...] = ()
     error: ConfigError | NotPermitted | None = None
+    bound: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The table as `--json` shows it."""
@@ -33,7 +40,7 @@ class CheckedTable:
             "table": self.table,
             "preset": self.preset,
             "notes": list(self.notes),
-            "problems": [] if self.error is None else problems_of(self.error),
+            "problems": [] if self.error is None else problems_of(self.error, f"job_tables.{self.name}"),
         }
 
 
@@ -50,37 +57,54 @@ class Report:
     looked: bool = False
     error: PgqOpsError | None = None
 
+    @property
+    def valid(self) -> bool:
+        """Whether nothing wrong was found; what could not be looked at is not wrong."""
+        return self.error is None or self.error.exit_code == DatabaseUnreachable.exit_code
+
     def lines(self) -> Iterator[str]:
         """The report for people; what is wrong is in `error`."""
-        if isinstance(self.error, ConfigError) and not self.tables:
+        if isinstance(self.error, ConfigError | UsageError) and not self.tables:
             return
-        yield f"{self.path or 'no file'}: valid"
+        yield f"{self.path or 'no file'}: {'valid' if self.valid else 'read'}"
         for note in self.notes:
             yield f"  note: {note}"
         if not self.tables and self.error is None:
             yield "no job table is configured"
         for table in self.tables:
             preset = f" (preset {table.preset})" if table.preset else ""
-            bound = "bound" if self.looked else "not looked at"
-            yield f"{table.name}: {table.table} {'wrong' if table.error else bound}{preset}"
+            yield f"{table.name}: {table.table} {self._state(table)}{preset}"
             for note in table.notes:
                 yield f"  note: {note}"
+
+    def _state(self, table: CheckedTable) -> str:
+        if table.bound and table.error is not None:
+            return "bound, but cannot be reaped"
+        if table.error is not None:
+            return "wrong" if isinstance(table.error, ConfigError) else "cannot be looked at"
+        return "bound" if self.looked else "not looked at"
 
     def as_json(self) -> dict[str, Any]:
         """The report as `--json` shows it."""
         return {
             "path": None if self.path is None else str(self.path),
-            "valid": self.error is None,
+            "valid": self.valid,
             "database_checked": self.looked,
             "notes": list(self.notes),
             "job_tables": [table.as_json() for table in self.tables],
-            "problems": [] if self.error is None else problems_of(self.error),
+            "problems": self.problems(),
         }
 
+    def problems(self) -> list[dict[str, str]]:
+        """Everything that is wrong, the job tables' own included."""
+        of_tables = [problem for table in self.tables for problem in table.as_json()["problems"]]
+        return of_tables or ([] if self.error is None else problems_of(self.error, "database"))
 
-def problems_of(error: PgqOpsError) -> list[dict[str, str]]:
-    """What is wrong, as JSON shows it."""
-    problems = error.problems if isinstance(error, ConfigError) else (Problem("", str(error)),)
+
+def problems_of(error: PgqOpsError, key: str) -> list[dict[str, str]]:
+    """What is wrong, as JSON shows it; `key` is what an error is about that is none of the configuration's."""
+    what, _, hint = str(error).partition("\n")
+    problems = error.problems if isinstance(error, ConfigError) else (Problem(key, what, hint.strip()),)
     return [{"key": one.key, "what": one.what, "hint": one.hint, "where": one.where} for one in problems]
 
 
@@ -90,27 +114,35 @@ def checked(path: Path | None, *, offline: bool) -> Report:
         loaded = load_config(path)
     except ConfigError as error:
         return Report(path, error=error)
+    if loaded.path is None and not loaded.config.job_tables:
+        return Report(None, error=UsageError(f"there is nothing to check: {loaded.no_job_table}"))
+    configured = tuple(CheckedTable(name, one.table, one.preset) for name, one in loaded.config.job_tables.items())
     if offline:
-        tables = tuple(CheckedTable(name, one.table, one.preset) for name, one in loaded.config.job_tables.items())
-        return Report(loaded.path, loaded.notes, tables)
+        return Report(loaded.path, loaded.notes, configured)
     try:
-        with session(loaded.config, "check the job tables") as connection:
-            tables = tuple(_table(loaded, name, found) for name, found in bind_each(connection, loaded))
+        with session(loaded, "check the job tables") as connection:
+            tables = tuple(_table(connection, loaded, name, found) for name, found in bind_each(connection, loaded))
     except PgqOpsError as error:
-        return Report(loaded.path, loaded.notes, error=error)
-    return Report(loaded.path, loaded.notes, tables, looked=True, error=_first_error(tables))
+        return Report(loaded.path, loaded.notes, configured, error=error)
+    failure = united(table.error for table in tables if table.error is not None)
+    return Report(loaded.path, loaded.notes, tables, looked=True, error=failure)
 
 
-def _table(loaded: LoadedConfig, name: str, found: Bound | ConfigError | NotPermitted) -> CheckedTable:
+def _table(
+    connection: Connection, loaded: LoadedConfig, name: str, found: Bound | ConfigError | NotPermitted
+) -> CheckedTable:
     configured = loaded.config.job_tables[name]
     if isinstance(found, ConfigError | NotPermitted):
         return CheckedTable(name, configured.table, configured.preset, error=found)
-    return CheckedTable(name, str(found.table), configured.preset, found.notes)
+    reaped = loaded.config.agent.mode == "manage" and "reaper" in configured.requested_tasks
+    error = _lacking(connection, found.table) if reaped else None
+    return CheckedTable(name, str(found.table), configured.preset, found.notes, error, bound=True)
 
 
-def _first_error(tables: tuple[CheckedTable, ...]) -> PgqOpsError | None:
-    """All problems of all tables, else the first right that is missing."""
-    problems = [one for table in tables if isinstance(table.error, ConfigError) for one in table.error.problems]
-    if problems:
-        return ConfigError(tuple(problems))
-    return next((table.error for table in tables if table.error is not None), None)
+def _lacking(connection: Connection, table: JobTable) -> NotPermitted | None:
+    """What the role may not do that the agent's reaper needs."""
+    try:
+        require_reapable(connection, table, written_columns(table))
+    except NotPermitted as error:
+        return error
+    return None

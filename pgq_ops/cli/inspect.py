@@ -52,7 +52,7 @@ def inspect(
         from pgq_ops.cli.inspection.terminal import show, standard_output, width_of
 
         console = standard_output()
-        show(console, screen(seen, width_of(console)))
+        show(console, screen(seen, width_of(console), reasons=False))
     failure = seen.failure()
     if failure is not None:
         raise failure

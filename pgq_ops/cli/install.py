@@ -25,7 +25,7 @@ def install(
         print_line(versions.script().rstrip())
         return
     loaded = load_config(config)
-    with session(loaded.config, "install the schema pgq_ops", changes=not dry_run) as connection:
+    with session(loaded, "install the schema pgq_ops", changes=not dry_run) as connection:
         before = versions.installed(connection)
         missing = versions.pending(connection)
         if missing and not dry_run:

@@ -14,14 +14,18 @@ NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help=
 def metrics(names: NamesArgument = None, config: ConfigOption = None) -> None:
     """Look at the job tables once and print the metrics in Prometheus' text format.
 
-    Only reads. What could not be collected is absent, and told on stderr.
+    Only reads. What could not be collected is absent, and told on stderr; a job table that cannot be looked at does
+    not keep the others back, and ends the command with 2 or 3.
     """
     from pgq_ops.cli.ending import tell
     from pgq_ops.cli.metrics_report import collect
     from pgq_ops.cli.printing import print_line
     from pgq_ops.cli.setting import load_config
 
-    text, failures = collect(load_config(config), names or ())
-    print_line(text.rstrip())
-    for failure in failures:
-        tell(failure)
+    report = collect(load_config(config), names or ())
+    if report.text:
+        print_line(report.text.rstrip())
+    for absent in report.absent:
+        tell(absent)
+    if report.error is not None:
+        raise report.error

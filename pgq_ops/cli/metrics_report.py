@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgq_ops.cli.setting import bind_tables, with_found_tables
+from pgq_ops.cli.job_tables import bind_tables, with_found_tables
+from pgq_ops.cli.setting import telling_what_is_not_set
+from pgq_ops.cli.several import united
 from pgq_ops.db.connection import COMMAND_LIMITS, Purpose
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.db.session import Session
@@ -18,12 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.errors import PgqOpsError
 
 
-def collect(loaded: LoadedConfig, names: Sequence[str]) -> tuple[str, list[str]]:
-    """The metrics of the named job tables (all if none) as text, and in a sentence each what is absent.
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The metrics as text; a sentence for each that is absent; what is wrong with tables that have none at all."""
 
-    Raises what binding raises, DatabaseUnreachable also where the database goes away meanwhile.
+    text: str
+    absent: tuple[str, ...]
+    error: PgqOpsError | None
+
+
+def collect(loaded: LoadedConfig, names: Sequence[str]) -> Report:
+    """Collect from the named job tables (all if none).
+
+    Raises DatabaseUnreachable, also where the database goes away meanwhile, UsageError where there is no job table.
     """
     session = Session(
         loaded.config.database,
@@ -37,11 +50,14 @@ def collect(loaded: LoadedConfig, names: Sequence[str]) -> tuple[str, list[str]]
     failures = []
     with closing(session), driver_errors("collect the metrics"):
         collector = Collector(session, store)
-        connection = session.connection()
-        for bound in bind_tables(connection, with_found_tables(connection, loaded), names):
+        with telling_what_is_not_set(loaded):
+            connection = session.connection()
+        tables = bind_tables(connection, with_found_tables(connection, loaded), names)
+        for bound in tables.bound.values():
             for failure in collector.collect(bound.table).failures:
                 if failure.lost:
                     raise failure.error
                 what = " ".join(masked(str(failure.error)).split())
                 failures.append(f"{bound.table.name}: the probe {failure.probe} failed: {what}")
-    return exposition(store), failures
+    text = exposition(store) if tables.bound else ""
+    return Report(text, tuple(failures), united(tables.errors.values()))

@@ -20,19 +20,28 @@ def reap(
     config: ConfigOption = None,
 ) -> None:
     """Take back expired leases once: requeue the jobs with backoff, bury those whose attempts reach the cap."""
-    from pgq_ops.cli.confirmation import confirm
+    from pgq_ops.cli.confirmation import confirm, require_answer
     from pgq_ops.cli.printing import print_json, print_line
-    from pgq_ops.cli.reap_report import lines, reap_tables
+    from pgq_ops.cli.reap_lines import lines, question
+    from pgq_ops.cli.reap_report import reap_tables
     from pgq_ops.cli.setting import load_config
 
     loaded = load_config(config)
-    if not dry_run and not yes:
-        plans = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=True)
-        planned = sum(plan.requeued + plan.dead_lettered for _, plan in plans)
-        confirm(f"Take back {planned} expired leases?", yes=yes)
-    report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=dry_run)
+    if not dry_run:
+        require_answer(yes=yes)
+    planning = dry_run or not yes
+    report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=planning)
+    if planning and not dry_run:
+        if report.changed:
+            confirm(question(report), yes=yes)
+            report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=False)
+        else:
+            report = report.as_done()
     if json:
-        print_json({"job_tables": [{"name": name, **result.as_json()} for name, result in report]})
-        return
-    for line in lines(report):
-        print_line(line)
+        print_json(report.as_json())
+    else:
+        for line in lines(report):
+            print_line(line)
+    failure = report.failure()
+    if failure is not None:
+        raise failure

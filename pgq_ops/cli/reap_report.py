@@ -1,57 +1,117 @@
-"""Reaps, or plans to, for the command, and says in words what came of it."""
+"""Reaps, or plans to, for the command: job table by job table, and none keeps the others back."""
 
 from __future__ import annotations
 
-from shlex import quote
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from pgq_ops.cli.setting import bind_tables, session
+from pgq_ops.cli.job_tables import bind_tables
+from pgq_ops.cli.setting import session
+from pgq_ops.cli.several import united
 from pgq_ops.db.connection import WRITE_LIMITS
-from pgq_ops.errors import ActionFailed
-from pgq_ops.logs import masked
+from pgq_ops.db.failures import driver_errors
+from pgq_ops.errors import ActionFailed, DatabaseFailed, DatabaseUnreachable, PgqOpsError
 from pgq_ops.tasks.reap import Reap
+from pgq_ops.tasks.reap_result import ReapResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pgq_ops.config.load import LoadedConfig
-    from pgq_ops.tasks.reap_result import ReapResult
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
 
-Report = list[tuple[str, "ReapResult"]]
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """One job table: what was done, or what kept it from being done; both where it was cut short."""
+
+    name: str
+    result: ReapResult | None = None
+    error: PgqOpsError | None = None
+
+    @property
+    def changed(self) -> int:
+        """How many jobs were requeued or buried, or would be."""
+        return 0 if self.result is None else self.result.requeued + self.result.dead_lettered
+
+    def as_json(self) -> dict[str, Any]:
+        """The table as `--json` shows it; null is what is not known."""
+        numbers = dict.fromkeys(ReapResult().as_json()) if self.result is None else self.result.as_json()
+        return {"name": self.name, **numbers, "error": None if self.error is None else str(self.error)}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All job tables asked for, in the order of the configuration."""
+
+    tables: tuple[Reaped, ...]
+    include_stale: bool = False
+    dry_run: bool = False
+
+    @property
+    def changed(self) -> int:
+        """How many jobs were requeued or buried, or would be."""
+        return sum(one.changed for one in self.tables)
+
+    def failure(self) -> PgqOpsError | None:
+        """What the command ends with after telling what was done."""
+        return united(one.error for one in self.tables if one.error is not None)
+
+    def as_done(self) -> Report:
+        """A plan with nothing in it is a pass that found nothing."""
+        tables = tuple(
+            one if one.result is None else replace(one, result=replace(one.result, dry_run=False))
+            for one in self.tables
+        )
+        return replace(self, tables=tables, dry_run=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of design.md §3."""
+        mark = {"dry_run": True} if self.dry_run else {}
+        return {"job_tables": [one.as_json() | mark for one in self.tables]}
 
 
 def reap_tables(loaded: LoadedConfig, names: Sequence[str], *, include_stale: bool, dry_run: bool) -> Report:
-    """One pass, or one plan, for each named job table (all if none), in the config's order.
+    """One pass, or one plan, for each named job table (all if none).
 
-    Raises what binding and reaping raise, the driver's errors as ours; ActionFailed, with what was done, once
-    something was.
+    What goes wrong with one table is in the report, as is what was done before the connection was lost. Raises
+    UsageError where there is no job table, DatabaseUnreachable and KeyboardInterrupt where nothing was done yet.
     """
     task = Reap(include_stale=include_stale)
-    with session(loaded.config, "reap", changes=not dry_run, limits=WRITE_LIMITS) as connection:
-        tables = [bound.table for bound in bind_tables(connection, loaded, names)]
-        if dry_run:
-            return [(table.name, task.plan(connection, table)) for table in tables]
-        try:
-            return [(table.name, task.run(connection, table, lambda: True)) for table in tables]
-        except (Exception, KeyboardInterrupt) as error:
-            if not any(result.requeued or result.dead_lettered for result in task.done.values()):
-                raise
-            done = "\n".join(lines(list(task.done.items())))
-            reason = " ".join(masked(str(error) or "interrupted").split())
-            raise ActionFailed(f"stopped part way: {reason}\n{done}") from error
+    reaped: list[Reaped] = []
+    with session(loaded, "reap", changes=not dry_run, limits=WRITE_LIMITS) as connection:
+        stopped = False
+        for name, found in bind_tables(connection, loaded, names).found.items():
+            if isinstance(found, PgqOpsError):
+                one = Reaped(name, error=found)
+            elif stopped:
+                one = Reaped(name, error=ActionFailed(f"{name}: not begun"))
+            else:
+                try:
+                    one = _reaped(task, connection, found.table, dry_run=dry_run)
+                except (Exception, KeyboardInterrupt) as error:
+                    result = None if dry_run else task.done.get(name)
+                    one = Reaped(name, result, ActionFailed(f"stopped part way: {str(error) or 'interrupted'}"))
+                    if not any(table.changed for table in (*reaped, one)):
+                        raise
+                    stopped = True
+            reaped.append(one)
+    return Report(tuple(reaped), include_stale, dry_run)
 
 
-def lines(report: Report) -> Iterator[str]:
-    """What was done to each table, and what there is left to do."""
-    for name, result in report:
-        done = "would be" if result.dry_run else "were"
-        yield f"{name}: {result.requeued} {done} requeued, {result.dead_lettered} {done} buried"
-        if result.conflicts:
-            yield f"  {result.conflicts} could not be written: {result.example}"
-        if result.busy:
-            yield f"  locked by somebody else just now: {', '.join(result.busy)}"
-        if result.remaining and not result.dry_run:
-            yield f"  {result.remaining} are still expired: locked or refused; the next pass tries them again"
-        if result.stale:
-            asking = f"pgq-ops reap {quote(name)} --include-stale"
-            yield f"  {result.stale} are stale (expired too long ago to be taken unasked): {asking}"
+def _reaped(task: Reap, connection: Connection, table: JobTable, *, dry_run: bool) -> Reaped:
+    """One table. Raises what keeps the next one from being begun too: a lost connection, an interruption, a defect."""
+    try:
+        with driver_errors(f"reap {table.name}"):
+            if dry_run:
+                return Reaped(table.name, task.plan(connection, table))
+            return Reaped(table.name, task.run(connection, table, lambda: True))
+    except DatabaseUnreachable:
+        raise
+    except PgqOpsError as error:
+        result = None if dry_run else task.done.get(table.name)
+        if result is not None and (result.requeued or result.dead_lettered):
+            return Reaped(table.name, result, ActionFailed(f"stopped part way: {error}"))
+        failed = ActionFailed(str(error)) if isinstance(error, DatabaseFailed) and not dry_run else error
+        return Reaped(table.name, error=failed)

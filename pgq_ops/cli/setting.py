@@ -1,30 +1,24 @@
-"""What most commands begin with: the configuration, a session, the job tables bound to the catalog."""
+"""What most commands begin with: the configuration and a session."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgq_ops.binding.bind import Bound, bind
-from pgq_ops.binding.discovery import discover
 from pgq_ops.config.dsn import secrets_in
 from pgq_ops.config.load import load
-from pgq_ops.config.schema import dotted
-from pgq_ops.config.validation import did_you_mean
 from pgq_ops.db.connection import COMMAND_LIMITS, Limits, Purpose, connect
 from pgq_ops.db.failures import driver_errors
-from pgq_ops.errors import ConfigError, NotPermitted, UsageError
+from pgq_ops.errors import ActionFailed, DatabaseFailed, DatabaseUnreachable
 from pgq_ops.leader.pooler import refuse_shared_process
 from pgq_ops.logs import register_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pgq_ops.config.load import LoadedConfig
-    from pgq_ops.config.model import Config
     from pgq_ops.db.connection import Connection
 
 
@@ -44,7 +38,7 @@ def load_config(path: Path | None, **flags: object) -> LoadedConfig:
 
 @contextmanager
 def session(
-    config: Config, doing: str, *, changes: bool = False, limits: Limits = COMMAND_LIMITS
+    loaded: LoadedConfig, doing: str, *, changes: bool = False, limits: Limits = COMMAND_LIMITS
 ) -> Iterator[Connection]:
     """Open a session for a command and close it after. It is read-only unless the command `changes` something.
 
@@ -52,76 +46,33 @@ def session(
     session, read-only included, would stay on a server process that the workers get next.
 
     The driver's errors inside become ours, with `doing` in their message ("read the jobs").
-    Raises DatabaseUnreachable, NotPermitted, ConfigError.
+    Raises DatabaseUnreachable, NotPermitted, ConfigError, and where the database fails otherwise ActionFailed if
+    the command `changes` something, else DatabaseFailed.
     """
-    connection = connect(
-        config.database,
-        Purpose.COMMAND,
-        limits,
-        read_only=not changes,
-        direct=True,
-        check=refuse_shared_process,
-    )
-    with connection, driver_errors(doing):
-        yield connection
-
-
-def with_found_tables(connection: Connection, loaded: LoadedConfig) -> LoadedConfig:
-    """The configuration, or where there is no file and no job table in it, the tables that look like a preset.
-
-    For commands that only read. Raises UsageError where there is neither, the driver's errors.
-    """
-    if loaded.config.job_tables or loaded.path is not None:
-        return loaded
-    found = discover(connection)
-    if not found:
-        raise UsageError(
-            "there is no configuration file, and no table in this database looks exactly like a preset:"
-            " describe yours in pgq-ops.toml (`pgq-ops config check` says whether it fits)"
+    with telling_what_is_not_set(loaded):
+        connection = connect(
+            loaded.config.database,
+            Purpose.COMMAND,
+            limits,
+            read_only=not changes,
+            direct=True,
+            check=refuse_shared_process,
         )
-    origins = {
-        dotted(("job_tables", name, "columns", column)): f'preset "{table.preset}"'
-        for name, table in found.items()
-        for column in table.columns.mapped()
-    }
-    config = loaded.config.model_copy(update={"job_tables": found})
-    return replace(loaded, config=config, origins={**loaded.origins, **origins})
+    try:
+        with connection, driver_errors(doing):
+            yield connection
+    except DatabaseFailed as error:
+        if changes:
+            raise ActionFailed(str(error)) from error
+        raise
 
 
-def bind_each(
-    connection: Connection, loaded: LoadedConfig, names: Sequence[str] = ()
-) -> Iterator[tuple[str, Bound | ConfigError | NotPermitted]]:
-    """Bind the named job tables, or all: each as it was bound, or what is wrong with it.
-
-    Raises UsageError for a name that is not in the configuration, DatabaseUnreachable.
-    """
-    tables = loaded.config.job_tables
-    for name in names:
-        if name not in tables:
-            known = f"there are {', '.join(tables)}" if tables else "it has none"
-            raise UsageError(f'"{name}" is no job table of the configuration: {did_you_mean(name, tables) or known}')
-    for name in names or tables:
-        columns = tables[name].columns.mapped()
-        origins = {column: loaded.origins[dotted(("job_tables", name, "columns", column))] for column in columns}
-        preset = frozenset(column for column, origin in origins.items() if origin.startswith("preset "))
-        try:
-            yield name, bind(connection, name, tables[name], loaded.config.database, preset)
-        except (ConfigError, NotPermitted) as error:
-            yield name, error
-
-
-def bind_tables(connection: Connection, loaded: LoadedConfig, names: Sequence[str] = ()) -> tuple[Bound, ...]:
-    """Bind the named job tables, or all of them.
-
-    Raises ConfigError with the problems of all tables, NotPermitted, UsageError where there is none to bind.
-    """
-    found = dict(bind_each(connection, loaded, names))
-    if not found:
-        raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
-    problems = [problem for error in found.values() if isinstance(error, ConfigError) for problem in error.problems]
-    if problems:
-        raise ConfigError(tuple(problems))
-    for error in found.values():
-        if isinstance(error, NotPermitted):
-            raise error
-    return tuple(bound for bound in found.values() if isinstance(bound, Bound))
+@contextmanager
+def telling_what_is_not_set(loaded: LoadedConfig) -> Iterator[None]:
+    """Where a connection cannot be made and nobody said to what: say so, as it may be the wrong folder."""
+    try:
+        yield
+    except DatabaseUnreachable as error:
+        if loaded.config.database.dsn is None and loaded.no_file:
+            raise DatabaseUnreachable(f"{error}\n  {loaded.no_file}, nor is PGQ_OPS_DSN") from error
+        raise

@@ -40,6 +40,17 @@ class LoadedConfig:
     origins: Mapping[str, str]
     notes: tuple[str, ...]
 
+    @property
+    def no_file(self) -> str:
+        """Which file was looked for in vain; empty where one was read."""
+        return "" if self.path else f"there is no {DEFAULT_FILE} in this folder, and {FILE_VARIABLE} is not set"
+
+    @property
+    def no_job_table(self) -> str:
+        """What to say where no job table is configured."""
+        what = self.no_file or f"add a section [job_tables.NAME] to {self.path}"
+        return f"no job table is configured: {what}"
+
 
 def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> LoadedConfig:
     """Find, read, merge and validate the configuration.

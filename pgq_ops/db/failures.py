@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import errors
 
-from pgq_ops.errors import DatabaseUnreachable, NotPermitted, PgqOpsError
+from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, NotPermitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,9 @@ def driver_errors(doing: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         if is_connection_loss(error):
             raise DatabaseUnreachable(f"could not {doing}: {_message(error, secrets)}") from error
-        raise PgqOpsError(f"could not {doing}: {_message(error, secrets)}") from error
+        raise DatabaseFailed(f"could not {doing}: {_message(error, secrets)}") from error
     except psycopg.Error as error:
-        raise PgqOpsError(f"could not {doing}: {_message(error, secrets)}") from error
+        raise DatabaseFailed(f"could not {doing}: {_message(error, secrets)}") from error
 
 
 def is_connection_loss(error: BaseException) -> bool:
@@ -48,4 +48,6 @@ def _message(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
     text = error.diag.message_primary or str(error) or type(error).__name__
     for secret in secrets:
         text = text.replace(secret, "***")
-    return " ".join(text.split())
+    # libpq says its hints, and each address it tried, in lines of their own.
+    lines = (" ".join(line.split()) for line in text.splitlines() if line.strip())
+    return "; ".join(lines).replace(":; ", ": ")

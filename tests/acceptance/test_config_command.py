@@ -225,6 +225,7 @@ def test_an_odd_password_that_is_right_works_in_each_form(database: Database, ma
     server = conninfo_to_dict(database.dsn)
     role = make_role("odd")
     database.execute(f"ALTER ROLE {role} PASSWORD '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
+    write(tmp_path, '[agent]\nmode = "observe"\n')
     place = f"{server['host']}:{server['port']}/{database.name}"
     for variables in (
         {"PGQ_OPS_DSN": f"postgresql://{role}:{ENCODED}@{place}"},
@@ -237,3 +238,32 @@ def test_an_odd_password_that_is_right_works_in_each_form(database: Database, ma
     ):
         result = run("config", "check", cwd=tmp_path, variables=variables)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_reaper_that_may_not_write_is_told_with_the_grant_where_the_agent_would_reap(
+    database: Database, make_role: Roles, tmp_path: Path
+) -> None:
+    database.execute(LEASE_TABLE)
+    role = make_role("reader")
+    database.execute(f"GRANT SELECT ON demo_queue_jobs TO {role}")
+    variables = {"PGQ_OPS_DSN": database.dsn_as(role)}
+    managed = '[agent]\nmode = "manage"\n' + EMAILS + "[job_tables.emails.reaper]\n"
+    write(tmp_path, managed)
+    refused = run("config", "check", cwd=tmp_path, variables=variables)
+    assert refused.returncode == 3
+    assert 'GRANT UPDATE ("status", ' in refused.stderr
+    assert "emails: public.demo_queue_jobs bound, but cannot be reaped" in refused.stdout
+    document = json.loads(run("config", "check", "--json", cwd=tmp_path, variables=variables).stdout)
+    assert "GRANT UPDATE" in document["job_tables"][0]["problems"][0]["hint"]
+
+    for harmless in (
+        EMAILS + "[job_tables.emails.reaper]\n",
+        '[agent]\nmode = "manage"\n' + EMAILS,
+        managed + "enabled = false\n",
+    ):
+        write(tmp_path, harmless)
+        assert run("config", "check", cwd=tmp_path, variables=variables).returncode == 0
+    write(tmp_path, managed)
+    [grant] = [line.strip() for line in refused.stderr.splitlines() if line.strip().startswith("GRANT")]
+    database.execute(grant)
+    assert run("config", "check", cwd=tmp_path, variables=variables).returncode == 0

@@ -57,7 +57,7 @@ def test_without_a_terminal_and_yes_nothing_is_installed(database: Database, tmp
 
 
 def test_on_a_terminal_the_person_is_asked(database: Database, tmp_path: Path) -> None:
-    def answer(text: bytes) -> tuple[int, str]:
+    def answer(text: bytes) -> tuple[int, str, str]:
         ours, theirs = pty.openpty()
         with subprocess.Popen(
             [PROGRAM, "install"],
@@ -70,14 +70,32 @@ def test_on_a_terminal_the_person_is_asked(database: Database, tmp_path: Path) -
         ) as process:
             os.write(ours, text)
             output, _ = process.communicate(timeout=60)
+            told = os.read(ours, 10_000).decode()
         os.close(theirs)
         os.close(ours)
-        return process.returncode, output
+        return process.returncode, output, told
 
-    assert answer(b"n\n") == (2, "")
+    code, output, told = answer(b"n\n")
+    assert (code, output) == (0, "")
+    assert told.endswith("nothing was changed\r\n")
+    assert "Error" not in told
     assert database.value(IS_THERE) == 0
-    assert answer(b"y\n") == (0, "applied 0001_history of the schema pgq_ops\n")
+    assert answer(b"y\n")[:2] == (0, "applied 0001_history of the schema pgq_ops\n")
     assert database.value(IS_THERE) == 1
+
+
+def test_a_failure_of_the_database_s_own_is_a_failed_action_and_no_wrong_usage(
+    database: Database, tmp_path: Path
+) -> None:
+    database.execute("""
+        CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no changes on Fridays'; END $$
+    """)
+    database.execute("CREATE EVENT TRIGGER refuse ON ddl_command_start EXECUTE FUNCTION refuse()")
+    result = run("install", "--yes", cwd=tmp_path, variables={"PGQ_OPS_DSN": database.dsn})
+    assert (result.returncode, result.stdout) == (4, "")
+    assert "no changes on Fridays" in result.stderr
+    assert "internal error" not in result.stderr
 
 
 def test_the_script_is_printed_without_any_database(tmp_path: Path) -> None:
@@ -140,3 +158,24 @@ def test_who_may_not_grant_is_told_so_with_exit_code_3(database: Database, make_
     assert result.returncode == 3
     assert "could not run GRANT" in result.stderr
     assert not database.value("SELECT has_any_column_privilege(%s, 'demo_queue_jobs', 'SELECT')", [role])
+
+
+def test_the_owner_grants_what_an_owner_can_and_is_told_the_rest_with_exit_code_4(
+    database: Database, make_role: Roles, tmp_path: Path
+) -> None:
+    database.execute(LEASE_TABLE)
+    (tmp_path / "pgq-ops.toml").write_text(EMAILS)
+    role, owner = make_role("agent"), make_role("owner")
+    database.execute(f"ALTER TABLE demo_queue_jobs OWNER TO {owner}")
+    variables = {"PGQ_OPS_DSN": database.dsn_as(owner)}
+    result = run("grants", role, "--yes", cwd=tmp_path, variables=variables)
+    assert result.returncode == 4
+    granted = [line for line in result.stdout.splitlines() if line.startswith("granted: ")]
+    assert [line.split()[:3] for line in granted] == [["granted:", "GRANT", "SELECT"]]
+    assert f'could not run GRANT pg_monitor TO "{role}"' in result.stderr
+    assert database.value("SELECT has_column_privilege(%s, 'demo_queue_jobs', 'status', 'SELECT')", [role])
+    again = run("grants", role, "--tier", "reap", "--yes", "--json", cwd=tmp_path, variables=variables)
+    assert again.returncode == 4
+    document = json.loads(again.stdout)
+    assert any(statement.startswith("GRANT UPDATE") for statement in document["granted"])
+    assert [one["statement"] for one in document["refused"]] == [f'GRANT pg_monitor TO "{role}"']

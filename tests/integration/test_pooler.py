@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from pgq_ops.cli.setting import session as command_session
+from pgq_ops.config.load import LoadedConfig
 from pgq_ops.config.model import Config
 from pgq_ops.config.model import Database as DatabaseConfig
 from pgq_ops.db.connection import WRITE_LIMITS, Purpose
@@ -84,10 +85,10 @@ def test_a_direct_connection_is_recognised_without_a_second_one(database: Databa
 def test_a_command_that_only_reads_is_refused_too_before_it_makes_the_workers_read_only(database: Database) -> None:
     with pooled(database.dsn, "transaction") as dsn:
         config = Config(database=DatabaseConfig(dsn=SecretStr(dsn)))
-        with pytest.raises(SharedServerProcess), command_session(config, "read the jobs"):
+        with pytest.raises(SharedServerProcess), command_session(LoadedConfig(config, None, {}, ()), "read the jobs"):
             pass
         with psycopg.connect(dsn, autocommit=True) as worker:
             assert worker.execute("SHOW default_transaction_read_only").fetchone() == ("off",)
         past = Config(database=DatabaseConfig(dsn=SecretStr(dsn), direct_dsn=SecretStr(database.dsn)))
-        with command_session(past, "read the jobs") as connection:
+        with command_session(LoadedConfig(past, None, {}, ()), "read the jobs") as connection:
             assert connection.execute("SHOW default_transaction_read_only").fetchone() == ("on",)

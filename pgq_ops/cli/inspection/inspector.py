@@ -8,7 +8,8 @@ from pgq_ops.binding.bind import Bound
 from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
-from pgq_ops.cli.setting import bind_each, with_found_tables
+from pgq_ops.cli.job_tables import bind_each, with_found_tables
+from pgq_ops.cli.setting import telling_what_is_not_set
 from pgq_ops.db.connection import COMMAND_LIMITS, PROBE_LIMITS, Purpose, bound
 from pgq_ops.db.failures import driver_errors, is_connection_loss
 from pgq_ops.db.session import Session
@@ -61,7 +62,8 @@ class Inspector:
 
     def look(self) -> Round:
         """One round. Raises DatabaseUnreachable, NotPermitted, UsageError for a name that is not configured."""
-        connection = self._session.connection()
+        with telling_what_is_not_set(self._loaded):
+            connection = self._session.connection()
         try:
             with driver_errors("read the job tables"):
                 if connection is not self._connection:
@@ -82,7 +84,7 @@ class Inspector:
         self._loaded = with_found_tables(connection, self._loaded)
         self._names = self._asked or tuple(self._loaded.config.job_tables)
         if not self._names:
-            raise UsageError("no job table is configured: add a section [job_tables.NAME] to the configuration")
+            raise UsageError(self._loaded.no_job_table)
         self._bindings = {name: Section("binding") for name in self._names}
         for name in self._names:
             self._bind(connection, name)

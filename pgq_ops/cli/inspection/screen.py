@@ -24,13 +24,17 @@ _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Sever
 _LABEL_WIDTH = 10
 
 
-def screen(seen: Round, width: int | None) -> list[Text]:
-    """The lines; prose is broken to fit the width (None: not at all), names, commands and SQL never are."""
+def screen(seen: Round, width: int | None, *, reasons: bool = True) -> list[Text]:
+    """The lines; prose is broken to fit the width (None: not at all), names, commands and SQL never are.
+
+    `reasons`: with why a job table cannot be looked at; without it where the command's error says so.
+    """
     lines = [Text(f"{_clock(seen.at)}  {printable(seen.database)}", "dim")]
     if len(seen.tables) > 1:
         lines += [Text.assemble((printable(view.name), "bold"), ": ", verdict(view)) for view in seen.tables]
+    most = max(_FEWEST_QUEUES, _MOST_QUEUES // len(seen.tables))
     for view in seen.tables:
-        lines += [Text(), *_table(view, width, max(_FEWEST_QUEUES, _MOST_QUEUES // len(seen.tables)))]
+        lines += [Text(), *_table(view, width, most, reasons=reasons)]
     return lines
 
 
@@ -49,11 +53,11 @@ def verdict(view: TableView) -> Text:
     return Text(", ").join(parts) if parts else Text("nothing is wrong", "green")
 
 
-def _table(view: TableView, width: int | None, most: int) -> Iterator[Text]:
+def _table(view: TableView, width: int | None, most: int, *, reasons: bool) -> Iterator[Text]:
     title = Text.assemble((printable(view.name), "bold"), "  ", printable(view.table), "  ")
     yield title + verdict(view)
     if view.error is not None:
-        for line in str(view.error).splitlines():
+        for line in str(view.error).splitlines() if reasons else ():
             yield Text(f"  {printable(line)}")
         return
     for finding in view.findings:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError
+from pgq_ops.cli.several import united
+from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
 
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
@@ -54,16 +55,10 @@ class Round:
 
         A table that is only locked is no failure while another one could be read.
         """
-        wrong = [view.error for view in self.tables if view.error is not None]
-        problems = [problem for error in wrong if isinstance(error, ConfigError) for problem in error.problems]
-        if problems:
-            return ConfigError(tuple(problems))
-        for error in wrong:
-            if isinstance(error, NotPermitted):
-                return error
+        wrong = united(view.error for view in self.tables if view.error is not None)
+        if wrong is not None:
+            return wrong
         if any(view.readable for view in self.tables):
             return None
-        reasons = {
-            f"{view.name}: {view.error or next(iter(view.not_read.values()), 'unknown')}" for view in self.tables
-        }
+        reasons = {f"{view.name}: {next(iter(view.not_read.values()), 'unknown')}" for view in self.tables}
         return DatabaseUnreachable(f"no job table could be read: {'; '.join(sorted(reasons))}")
