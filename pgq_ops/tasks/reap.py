@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import psycopg
+from psycopg.sql import SQL
 
 from pgq_ops import sql
 from pgq_ops.binding.access import require_reapable
@@ -179,7 +180,7 @@ class Reap:
         """What holds while a lock on some leaf keeps the planner from saying: as it was, or that no index helps."""
         if memory is not None and memory.standing is not None:
             return replace(memory.standing, logged=logged)
-        return Standing(logged, IndexSupport({}, small=False))
+        return Standing(logged, IndexSupport({}, small=False, leases=SQL(""), tree=()))
 
     def _require(self, connection: Connection, table: JobTable) -> bool:
         """Check what reaping needs; returns whether the reap log can be written."""
