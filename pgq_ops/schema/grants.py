@@ -5,11 +5,12 @@ Every tier holds `observe`; no tier holds another one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 from pgq_ops.db.failures import driver_errors
-from pgq_ops.errors import NotPermitted, UsageError
+from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
 from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
 from pgq_ops.schema.tier import Tier
 from pgq_ops.schema.versions import installed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from psycopg.errors import Diagnostic
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.errors import PgqOpsError
     from pgq_ops.job_table.table import JobTable
 
 # A GRANT by somebody who may grant a part only is no error to PostgreSQL: it warns (aclchk.c,
@@ -38,7 +40,7 @@ def plan(
         is_superuser, monitors = found
         if is_superuser:
             return (Grant(f"{role} is a superuser, who needs no grants and should not run pgq-ops"),)
-        grants = [*_monitor(role, monitors=monitors), *_own_schema(connection, role, tiers)]
+        grants = [*_own_schema(connection, role, tiers)]
         for table in tables:
             one = TableGrants(connection, table, role, payload)
             tier_grants = {
@@ -50,6 +52,7 @@ def plan(
             for tier, grants_of in tier_grants.items():
                 if tier in tiers or tier is Tier.OBSERVE:
                     grants += grants_of()
+        grants += _monitor(role, monitors=monitors)
     once: dict[str, Grant] = {}
     for grant in grants:
         once.setdefault(grant.statement or grant.why, grant)
@@ -57,17 +60,43 @@ def plan(
 
 
 def script(grants: Sequence[Grant]) -> str:
-    """The statements for psql, in one transaction, each behind a comment with its reason."""
-    lines = ["BEGIN;"]
+    """The statements for psql or any other tool, each behind a comment with its reason."""
+    lines = ["-- Each statement stands alone: run those that this role may grant, and have the others run by who may."]
     for grant in grants:
         lines.append(f"-- {' '.join(grant.why.split())}")
         lines += [f"{grant.statement};"] if grant.statement else []
-    return "\n".join([*lines, "COMMIT;"]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def apply(connection: Connection, grants: Sequence[Grant]) -> None:
-    """Run the statements in one transaction; raises NotPermitted where this role may not grant one of them."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A statement that was not run, and the error that says why."""
+
+    grant: Grant
+    error: NotPermitted
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was granted and what was not."""
+
+    granted: tuple[Grant, ...]
+    refused: tuple[Refusal, ...]
+
+    @property
+    def error(self) -> PgqOpsError | None:
+        """What to end with: ActionFailed where a part was granted, NotPermitted where nothing was."""
+        if not self.refused:
+            return None
+        message = "\n".join(str(refusal.error) for refusal in self.refused)
+        return ActionFailed(f"granted in part only: {message}") if self.granted else NotPermitted(message)
+
+
+def apply(connection: Connection, grants: Sequence[Grant]) -> Outcome:
+    """Run each statement by itself, whole or not at all; what this role may not grant does not stop the others."""
     warnings: list[str] = []
+    granted: list[Grant] = []
+    refused: list[Refusal] = []
 
     def notice(diagnostic: Diagnostic) -> None:
         if diagnostic.sqlstate == _NOT_ALL_GRANTED:
@@ -75,19 +104,37 @@ def apply(connection: Connection, grants: Sequence[Grant]) -> None:
 
     connection.add_notice_handler(notice)
     try:
-        with connection.transaction():
-            for statement in [grant.statement for grant in grants if grant.statement]:
-                with driver_errors(f"run {statement}"):
-                    connection.execute(statement.encode())
-                if warnings:
-                    raise NotPermitted(f"could not run {statement}: {warnings[0]}")
+        for grant in grants:
+            if not grant.statement:
+                continue
+            warnings.clear()
+            try:
+                _run(connection, grant, warnings)
+            except NotPermitted as error:
+                refused.append(Refusal(grant, error))
+            else:
+                granted.append(grant)
     finally:
         connection.remove_notice_handler(notice)
+    return Outcome(tuple(granted), tuple(refused))
+
+
+def _run(connection: Connection, grant: Grant, warnings: Sequence[str]) -> None:
+    with connection.transaction():
+        with driver_errors(f"run {grant.statement}"):
+            connection.execute(grant.statement.encode())
+        if warnings:
+            raise NotPermitted(f"could not run {grant.statement}: {warnings[0]}")
 
 
 def _monitor(role: str, *, monitors: bool) -> Iterator[Grant]:
+    """Last, for the owner of the tables may not grant it."""
     if not monitors:
-        yield Grant("to see other sessions and their transactions", f"GRANT pg_monitor TO {quoted(role)}")
+        why = (
+            "to see other sessions and their transactions; only a superuser or an admin of pg_monitor may grant it,"
+            " and nothing is lost without it in this version, which reads no other sessions"
+        )
+        yield Grant(why, f"GRANT pg_monitor TO {quoted(role)}")
 
 
 def _own_schema(connection: Connection, role: str, tiers: Collection[Tier]) -> Iterator[Grant]:

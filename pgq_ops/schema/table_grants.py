@@ -133,9 +133,12 @@ class TableGrants:
         return ("", False, False) if row is None else (row[0], row[1], row[2])
 
     def _usage(self, relation: Relation) -> Iterator[Grant]:
-        yield self._because(
-            "to find the table", f"GRANT USAGE ON SCHEMA {quoted(relation.schema)} TO {quoted(self.role)}"
-        )
+        """USAGE on the schema, which a table's owner can seldom grant, where the role does not have it."""
+        query = "SELECT has_schema_privilege(%(role)s, %(schema)s, 'USAGE')"
+        row = self.connection.execute(query, {"role": self.role, "schema": relation.schema}).fetchone()
+        if row is None or not row[0]:
+            statement = f"GRANT USAGE ON SCHEMA {quoted(relation.schema)} TO {quoted(self.role)}"
+            yield self._because("to find the table", statement)
 
     def _columns(self, privilege: str, columns: Collection[str], relation: Relation, why: str) -> Grant:
         order = [*self._catalog_columns(), *sorted(columns)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 from psycopg import errors
 
-from pgq_ops.errors import NotPermitted, UsageError
+from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
 from pgq_ops.schema.grants import apply, plan, script
 from pgq_ops.schema.table_grants import Grant
 from pgq_ops.schema.tier import Tier
@@ -61,7 +62,7 @@ class Setup:
         """Grant the tiers and return the script of it."""
         table = bind_toml(self.database, toml).table
         grants = plan(self.admin, self.role, [table], tiers, payload=payload)
-        apply(self.admin, grants)
+        assert apply(self.admin, grants).error is None
         return script(grants)
 
     def as_role(self) -> Connection:
@@ -350,9 +351,7 @@ def test_names_that_need_quotes_are_quoted(setup: Setup) -> None:
         setup.admin.execute(printed.encode())
         has = "SELECT has_column_privilege(%s, '\"Ops-Q\".\"Order%%\"', 'Id %%', 'SELECT')"
         assert setup.database.value(has, [odd])
-        assert [
-            line for line in printed.splitlines() if not line.startswith(("--", "GRANT ", "BEGIN;", "COMMIT;"))
-        ] == []
+        assert [line for line in printed.splitlines() if not line.startswith(("--", "GRANT "))] == []
     finally:
         setup.admin.execute(f'ALTER ROLE {quoted_role} RENAME TO "{role}"'.encode())
 
@@ -376,20 +375,64 @@ def test_a_role_that_is_not_there_or_is_a_superuser_is_told_apart(with_jobs: Set
     assert "is a superuser" in remark.why
 
 
-def test_who_may_not_grant_all_of_it_grants_nothing(with_jobs: Setup, make_role: Roles) -> None:
+def test_what_may_be_granted_in_part_only_is_not_granted_and_told(with_jobs: Setup, make_role: Roles) -> None:
     table = bind_toml(with_jobs.database, EMAILS).table
     grants = plan(with_jobs.admin, with_jobs.role, [table], [Tier.OBSERVE])
-    own = [grant for grant in grants if "pg_monitor" not in grant.statement]
     junior = make_role("junior")
     connection = with_jobs.database.connect(user=junior)
-    with_jobs.database.execute(f"GRANT USAGE ON SCHEMA public TO {junior} WITH GRANT OPTION")
-    with pytest.raises(NotPermitted, match="could not run GRANT SELECT"):
-        apply(connection, own)
+    outcome = apply(connection, grants)
+    assert outcome.granted == ()
+    assert isinstance(outcome.error, NotPermitted)
+    assert "could not run GRANT SELECT" in str(outcome.error)
     with_jobs.database.execute(f"GRANT SELECT ON jobs TO {junior} WITH GRANT OPTION")
     moving = Grant("buried jobs are moved away", f"GRANT SELECT, DELETE ON TABLE jobs TO {with_jobs.role}")
-    with pytest.raises(NotPermitted, match='not all privileges were granted for "jobs"'):
-        apply(connection, [moving])
+    outcome = apply(connection, [moving])
+    assert 'not all privileges were granted for "jobs"' in str(outcome.error)
     with_jobs.refused("SELECT id FROM jobs")
+
+
+def owned(setup: Setup, owner: str) -> Connection:
+    """Give the job table to an owner who owns nothing else, and connect as that one."""
+    for (name,) in setup.database.rows("SELECT relname::text FROM pg_class WHERE relname ~ '^jobs(_\\d)?$'"):
+        setup.database.execute(f"ALTER TABLE {name} OWNER TO {owner}")
+    return setup.database.connect(user=owner)
+
+
+def test_the_owner_grants_all_but_the_membership_which_is_told_as_not_granted(
+    with_jobs: Setup, make_role: Roles
+) -> None:
+    connection = owned(with_jobs, make_role("owner"))
+    table = bind_toml(with_jobs.database, EMAILS).table
+    grants = plan(connection, with_jobs.role, [table], [Tier.OBSERVE, Tier.REAP])
+    outcome = apply(connection, grants)
+    assert [refusal.grant.statement for refusal in outcome.refused] == [f'GRANT pg_monitor TO "{with_jobs.role}"']
+    assert outcome.granted == tuple(grant for grant in grants if grant.statement)[:-1]
+    assert isinstance(outcome.error, ActionFailed)
+    assert outcome.error.exit_code == 4
+    assert "could not run GRANT pg_monitor" in str(outcome.error)
+    result = reap(with_jobs.database, EMAILS, role=with_jobs.role)
+    assert (result.requeued, result.dead_lettered) == (1, 1)
+
+
+def test_each_statement_of_the_script_stands_alone_with_the_membership_last(with_jobs: Setup, make_role: Roles) -> None:
+    connection = owned(with_jobs, make_role("owner"))
+    table = bind_toml(with_jobs.database, EMAILS).table
+    lines = script(plan(connection, with_jobs.role, [table], [Tier.REAP])).splitlines()
+    assert lines[-1] == f'GRANT pg_monitor TO "{with_jobs.role}";'
+    assert "only a superuser or an admin of pg_monitor" in lines[-2]
+    assert {line.split()[0] for line in lines} == {"--", "GRANT"}
+    for line in lines:
+        with contextlib.suppress(errors.InsufficientPrivilege):
+            connection.execute(line.encode())
+    assert reap(with_jobs.database, EMAILS, role=with_jobs.role).requeued == 1
+
+
+def test_the_use_of_a_schema_is_granted_only_where_the_role_lacks_it(setup: Setup) -> None:
+    setup.database.execute(f"CREATE SCHEMA closed; {JOBS.replace('jobs', 'closed.jobs')}")
+    toml = EMAILS.replace('"jobs"', '"closed.jobs"')
+    assert 'GRANT USAGE ON SCHEMA "closed"' in setup.grant(Tier.OBSERVE, toml=toml)
+    setup.as_role().execute("SELECT id FROM closed.jobs")
+    assert "GRANT USAGE" not in setup.grant(Tier.OBSERVE, toml=toml)
 
 
 def test_reap_isolates_a_row_that_waits_on_an_uncommitted_twin(with_jobs: Setup) -> None:
