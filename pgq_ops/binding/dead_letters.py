@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 from pgq_ops.binding import catalog
+from pgq_ops.binding.access import quoted
 from pgq_ops.binding.relation import find
 from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.table import DeadLetterTable, Relation
@@ -23,7 +24,13 @@ def bind(
     connection: Connection, key: str, text: str, job_table: Relation, job_columns: Mapping[str, CatalogColumn]
 ) -> DeadLetterTable:
     """The dead-letter table named `text`; raises ConfigError where it could lose a job or a part of one."""
-    found = find(connection, key, text)
+
+    def create(schema: str, name: str) -> str:
+        # A job may die twice, and the same key with it; and an identity would refuse the job's own id.
+        how = "INCLUDING ALL EXCLUDING IDENTITY EXCLUDING INDEXES"
+        return f"CREATE TABLE {quoted(schema, name)} (LIKE {quoted(job_table.schema, job_table.name)} {how});"
+
+    found = find(connection, key, text, create)
     if found.persistence in _PERSISTENCE:
         raise ConfigError((Problem(key, f"{text!r} is {_PERSISTENCE[found.persistence]}", "use an ordinary table"),))
     if found.oid == job_table.oid:
@@ -40,6 +47,10 @@ def bind(
     return DeadLetterTable(relation, tuple(shared))
 
 
+def _alter(relation: Relation, change: str) -> str:
+    return f"ALTER TABLE {quoted(relation.schema, relation.name)} {change};"
+
+
 def _missing(
     key: str, relation: Relation, sources: Mapping[str, CatalogColumn], targets: Mapping[str, CatalogColumn]
 ) -> list[Problem]:
@@ -48,10 +59,11 @@ def _missing(
     for name, source in sources.items():
         target = targets.get(name)
         if target is None:
-            hint = f"ALTER TABLE {relation.sql.as_string()} ADD COLUMN ... {source.type_name}"
+            hint = _alter(relation, f"ADD COLUMN {quoted(name)} {source.type_name}")
             problems.append(Problem(key, f"{relation} has no column {name!r} to hold that of the job", hint))
         elif target.generated and not source.generated:
-            problems.append(Problem(key, f"column {name!r} of {relation} is generated and cannot hold that of the job"))
+            what = f"column {name!r} of {relation} is generated and cannot hold that of the job"
+            problems.append(Problem(key, what, _alter(relation, f"ALTER COLUMN {quoted(name)} DROP EXPRESSION")))
     return problems
 
 
@@ -60,7 +72,11 @@ def _required(
 ) -> list[Problem]:
     """Columns of the dead-letter table that must have a value and that no job has."""
     return [
-        Problem(key, f"column {name!r} of {relation} is NOT NULL without a default, and a job has no such column")
+        Problem(
+            key,
+            f"column {name!r} of {relation} is NOT NULL without a default, and a job has no such column",
+            _alter(relation, f"ALTER COLUMN {quoted(name)} DROP NOT NULL"),
+        )
         for name, target in targets.items()
         if name not in sources and target.not_null and not target.has_default
     ]
@@ -77,5 +93,6 @@ def _unfitting(
         narrower = target.length is not None and (source.length is None or source.length > target.length)
         if not fits or narrower:
             what = f"column {target.name!r} of {relation} is {target.type_name}, too narrow for {source.type_name}"
-            problems.append(Problem(key, what, f"make it {source.type_name}"))
+            hint = _alter(relation, f"ALTER COLUMN {quoted(target.name)} TYPE {source.type_name}")
+            problems.append(Problem(key, what, hint))
     return problems

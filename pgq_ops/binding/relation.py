@@ -12,6 +12,8 @@ from pgq_ops.errors import ConfigError, NotPermitted, Problem
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pgq_ops.binding.catalog import CatalogRelation
     from pgq_ops.db.connection import Connection
 
@@ -53,8 +55,10 @@ def split_name(text: str) -> tuple[str | None, str]:
     return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
-def find(connection: Connection, key: str, text: str) -> CatalogRelation:
-    """The table that `text` (the config's `key`) names.
+def find(
+    connection: Connection, key: str, text: str, create: Callable[[str, str], str] | None = None
+) -> CatalogRelation:
+    """The table that `text` (the config's `key`) names; `create` gives the statement that makes it, for a hint.
 
     Raises ConfigError for no such table, one of several, or something that is no table; NotPermitted
     without USAGE on its schema.
@@ -67,9 +71,9 @@ def find(connection: Connection, key: str, text: str) -> CatalogRelation:
     if schema is None and sum(relation.on_search_path for relation in found) > 0:
         found = [relation for relation in found if relation.on_search_path][:1]
     if not found:
-        raise ConfigError(
-            (Problem(key, f"there is no table {text!r} in this database", _suggestion(connection, text)),)
-        )
+        hints = [_suggestion(connection, text), "" if create is None else create(schema or "public", name)]
+        hint = " else ".join(part for part in hints if part)
+        raise ConfigError((Problem(key, f"there is no table {text!r} in this database", hint),))
     if len(found) > 1:
         places = ", ".join(f"{relation.schema}.{relation.name}" for relation in found)
         raise ConfigError((Problem(key, f"{text!r} is in several schemas", f"write one of {places}"),))
