@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
@@ -58,13 +59,17 @@ def _is_late(look: Look, queue: QueueLeases, policy: QueuePolicy) -> bool:
     if look.reaping is False:
         return True
     since_start = math.inf if look.reaping_seconds is None else look.reaping_seconds
-    return min(queue.oldest_expired_seconds, since_start) >= _patience(policy)
+    return min(queue.oldest_expired_seconds, since_start) >= _patience(policy, known=look.reaping is not None)
 
 
-def _patience(policy: QueuePolicy) -> float:
-    """How long after the lease's end, in seconds, the reaper has had its chance."""
+def _patience(policy: QueuePolicy, *, known: bool) -> float:
+    """How long after the lease's end, in seconds, the reaper has had its chance.
+
+    An agent of which it is `known` that it reaps may still be settling.
+    """
     reaper = policy.reaper
-    return (policy.lease.grace + reaper.settle + _PASSES * reaper.every).total_seconds()
+    settle = reaper.settle if known else timedelta()
+    return (policy.lease.grace + settle + _PASSES * reaper.every).total_seconds()
 
 
 def _toml_key(name: str) -> str:

@@ -9,6 +9,7 @@ from pgq_ops.checks.pasted_sql import rows_where
 from pgq_ops.checks.policies import policy_of
 from pgq_ops.job_table.queue_labels import shown
 from pgq_ops.job_table.quoting import all_of
+from pgq_ops.stats import job_sample
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -48,5 +49,6 @@ def check(look: Look) -> Iterator[Finding]:
             look.table,
             all_of([look.table.is_state("pending"), look.table.is_due()]),
             *("queue", "available_at", "created_at"),
+            order=job_sample.since(look.table, "pending"),
         ),
     )

@@ -26,8 +26,19 @@ def predicate(table: JobTable, state: str) -> str:
     return plain(table.states[state].predicate(mapped))
 
 
-def rows_where(table: JobTable, condition: composing.Composable, *fields: str) -> str:
-    """A query for the jobs of a condition: their id, the mapped ones of the fields, at most 100."""
-    shown = [table.fields[name].value for name in ("id", *fields) if name in table.fields] or [table.key_text()]
-    query = composing.SQL("SELECT {} FROM {} AS j WHERE {} LIMIT 100;")
-    return plain(query.format(composing.SQL(", ").join(shown), table.relation.sql, condition))
+def rows_where(
+    table: JobTable,
+    condition: composing.Composable,
+    *fields: str | composing.Composable,
+    order: composing.Composable | None = None,
+) -> str:
+    """A query for the jobs of a condition, at most 100: their id, the fields that are mapped, other expressions."""
+    shown = [
+        table.fields[field].value if isinstance(field, str) else field
+        for field in ("id", *fields)
+        if not isinstance(field, str) or field in table.fields
+    ]
+    query = composing.SQL("SELECT {} FROM {} AS j WHERE {} {}LIMIT 100;")
+    by = composing.SQL("") if order is None else composing.SQL("ORDER BY {} ").format(order)
+    columns = composing.SQL(", ").join(shown or [table.key_text()])
+    return plain(query.format(columns, table.relation.sql, condition, by))

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.pasted_sql import rows_where
 from pgq_ops.checks.policies import cared_for
 from pgq_ops.checks.wording import by_queue, command, counted
+from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.quoting import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pgq_ops.checks.look import Look
+    from pgq_ops.job_table.table import JobTable
 
 (STALE_LEASES,) = IDS = ("stale-leases",)
 
@@ -27,6 +31,13 @@ def check(look: Look) -> Iterator[Finding]:
             f"{counted(total, 'job')} of {look.table} expired longer ago than reaper.max_expired_age; the agent leaves"
             " them alone, as running them again so late may do harm",
             {"stale": total, "queues": by_queue(stale)},
+            f"-- which ones, the oldest first:\n{_rows(look.table)}\n-- then in a shell, first what would be done:\n"
             f"{command('pgq-ops', 'reap', look.table.name, '--include-stale', '--dry-run')}\n"
             f"{command('pgq-ops', 'reap', look.table.name, '--include-stale')}",
         )
+
+
+def _rows(table: JobTable) -> str:
+    terms = LeaseTerms(table, table.policies)
+    end = terms.expires_at()
+    return rows_where(table, all_of([table.is_state("running"), terms.is_stale()]), "owner", end, order=end)

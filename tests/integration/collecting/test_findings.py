@@ -101,3 +101,57 @@ def test_the_worst_comes_first(database: Database) -> None:
     severities = [str(finding.severity) for finding in seen.collect(reaping=False).findings]
     assert set(severities) == {"critical", "warning", "info"}
     assert severities == sorted(severities, key=["critical", "warning", "info"].index)
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(28, False), (35, True)])
+def test_where_nobody_knows_of_an_agent_an_expired_lease_is_a_finding_after_three_passes(
+    database: Database,
+    seconds: int,
+    found: bool,  # noqa: FBT001
+) -> None:
+    create_field_table(database)
+    database.execute(EXPIRED, [seconds])
+    seen = collection_of(database).healthy()
+    assert ("expired-leases" in seen.finding_ids()) is found
+
+
+def test_the_remedy_of_a_late_queue_shows_first_the_job_that_waited_longest(database: Database) -> None:
+    create_field_table(database)
+    database.execute("""
+        INSERT INTO jobs (queue, status, run_at, created_at) SELECT 'a', 'pending', now() - make_interval(mins => 10), now()
+        FROM generate_series(1, 150);
+        INSERT INTO jobs (id, queue, status, run_at) VALUES (900, 'a', 'pending', now() - interval '1 d');
+        INSERT INTO jobs (id, queue, status, run_at, created_at) VALUES (901, 'a', 'pending', NULL, now() - interval '2 d');
+        INSERT INTO jobs (id, queue, status, run_at, created_at)
+        VALUES (902, 'a', 'pending', '-infinity', '-infinity')
+    """)
+    remedy = collection_of(database).healthy().finding("oldest-ready-slo").remedy
+    rows = database.rows(remedy)
+    assert [row[0] for row in rows[:2]] == [901, 900]
+    assert len(rows) == 100
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        FIELD,
+        FIELD.replace('lease_expires_at = "lease_until"', 'heartbeat_at = "lease_until"')
+        + '[job_tables.jobs.lease]\ntimeout = "5m"\n',
+    ],
+    ids=["explicit", "heartbeat"],
+)
+def test_the_remedy_of_stale_leases_lists_them_oldest_first_before_the_commands(database: Database, toml: str) -> None:
+    create_field_table(database)
+    database.execute("""
+        INSERT INTO jobs (id, status, lease_until, locked_by) VALUES (1, 'running', now() - interval '3 d', '100%'),
+            (2, 'running', now() - interval '5 d', 'b'), (3, 'running', now() - interval '1 h', 'c'),
+            (4, 'pending', now() - interval '5 d', 'd')
+    """)
+    lines = collection_of(database, toml).healthy().finding("stale-leases").remedy.splitlines()
+    commands = [line for line in lines if line.startswith("pgq-ops")]
+    assert lines[-2:] == commands
+    [query] = [line for line in lines if line.startswith("SELECT")]
+    rows = database.rows(query)
+    assert [row[:2] for row in rows] == [(2, "b"), (1, "100%")]
+    assert all((row[2] is not None) for row in rows)
+    assert rows[0][2] < rows[1][2]
