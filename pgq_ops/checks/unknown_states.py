@@ -10,9 +10,10 @@ from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.pasted_sql import plain, rows_where
 from pgq_ops.checks.wording import by_queue, counted
 from pgq_ops.job_table.quoting import any_of
+from pgq_ops.stats.unknown_values import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.look import Look
     from pgq_ops.job_table.table import JobTable
@@ -29,10 +30,17 @@ def check(look: Look) -> Iterator[Finding]:
     yield Finding(
         UNKNOWN_STATES,
         Severity.WARNING,
-        f"{counted(unknown.value, 'job')} of {look.table} in a state that is mapped to nothing; add it to states",
-        {"unknown": unknown.value, "queues": by_queue(known)},
+        f"{counted(unknown.value, 'job')} of {look.table} in a state that is mapped to nothing"
+        f"{_named(look.depths.unknown_values)}; add it to states",
+        {"unknown": unknown.value, "values": list(look.depths.unknown_values[:MOST]), "queues": by_queue(known)},
         _query(look.table),
     )
+
+
+def _named(values: Sequence[str | None]) -> str:
+    shown = ["NULL" if value is None else repr(value) for value in values[:MOST]]
+    more = ["..."] if len(values) > MOST else []
+    return f" ({', '.join([*shown, *more])})" if shown else ""
 
 
 def _query(table: JobTable) -> str:

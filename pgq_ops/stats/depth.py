@@ -60,6 +60,8 @@ class Depths:
     watermark: float | None = None
     timed_out: bool = False
     states_cut_off: bool = False
+    unknown_values: tuple[str | None, ...] = ()
+    """Values of the state that are mapped to nothing, the most frequent first, None for NULL; where they were read."""
 
     def total(self, state: str) -> Count | None:
         """All jobs in a state; None where nothing is known of it."""

@@ -6,13 +6,13 @@ beyond that, without an index, or when a look is cut off by the session's timeou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from psycopg import errors
 
 from pgq_ops.job_table.quoting import all_of
-from pgq_ops.stats import bounded, estimates, job_sample, pending_look, state_looks
+from pgq_ops.stats import bounded, estimates, job_sample, pending_look, state_looks, unknown_values
 from pgq_ops.stats.depth import Age, Depths
 from pgq_ops.stats.depth_tally import Tally
 from pgq_ops.stats.extrapolation import Sample
@@ -53,7 +53,11 @@ def read(
 
     Raises the driver's other errors, such as for a lock that cannot be had.
     """
-    return _Reading(connection, table, support, remembered or Remembered()).read()
+    depths = _Reading(connection, table, support, remembered or Remembered()).read()
+    unknown = depths.total("unknown")
+    if unknown is None or not unknown.value:
+        return depths
+    return replace(depths, unknown_values=unknown_values.read(connection, table))
 
 
 @dataclass(slots=True)

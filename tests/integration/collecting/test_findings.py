@@ -155,3 +155,35 @@ def test_the_remedy_of_stale_leases_lists_them_oldest_first_before_the_commands(
     assert [row[:2] for row in rows] == [(2, "b"), (1, "100%")]
     assert all((row[2] is not None) for row in rows)
     assert rows[0][2] < rows[1][2]
+
+
+def test_states_that_nothing_is_mapped_to_are_named_the_most_frequent_first(database: Database) -> None:
+    create_field_table(database)
+    database.execute("""
+        ALTER TABLE jobs ALTER status DROP NOT NULL;
+        INSERT INTO jobs (status) VALUES ('paused'), ('paused'), ('paused'), ('100%'), ('100%'), (NULL), ('done')
+    """)
+    finding = collection_of(database).healthy().finding("unknown-states")
+    assert finding.evidence["values"] == ["paused", "100%", None]
+    for part in ("6 jobs", "'paused', '100%', NULL"):
+        assert part in finding.summary
+
+
+def test_of_many_unmapped_states_ten_are_named(database: Database) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (status) SELECT 's' || i FROM generate_series(1, 11) AS i")
+    finding = collection_of(database).healthy().finding("unknown-states")
+    assert len(finding.evidence["values"]) == 10
+    assert finding.summary.count("'s") == 10
+    assert "..." in finding.summary
+
+
+def test_jobs_that_no_predicate_of_a_state_takes_are_told_without_values(database: Database) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (status) VALUES ('paused')")
+    toml = FIELD.replace('state = "status"\n', "")
+    for state in ("pending", "running", "done", "dead"):
+        toml = toml.replace(f'["{state}"]', f"{{ where = \"status = '{state}'\", set = {{ status = \"'{state}'\" }} }}")
+    finding = collection_of(database, toml).healthy().finding("unknown-states")
+    assert finding.evidence["values"] == []
+    assert len(database.rows(finding.remedy)) == 1
