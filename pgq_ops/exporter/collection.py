@@ -97,19 +97,25 @@ class Collector:
         """Run what is due. `reaping`: whether an agent takes the table's expired leases back, and for how long."""
         try:
             connection = self.session.connection()
-            now = self._now(connection)
         except Exception as error:  # noqa: BLE001  # whatever keeps us from the database, the rest goes on
             return self._not_reached(table, error)
+        self.database = connection.info.dbname
         known = self._known(table)
-        failures: list[ProbeFailure] = []
-        for probe in self.probes:
-            if known.pace.is_due(probe.name):
-                failures += self._run(probe, connection, known)
+        before = known.memory.depths
+        failures = self._run_due(connection, known)
+        if failures and failures[-1].lost:
+            return self._not_reached(table, failures[-1].error)
+        depths = known.memory.depths
+        try:
+            # Where no look told the time, none has shown either that the database is there.
+            now = depths.at if depths is not None and depths is not before else _now(connection)
+        except Exception as error:  # noqa: BLE001  # as above
+            return self._not_reached(table, error)
         if known.success.get("jobs"):
             known.looked_at = now
         look = Look(
             table,
-            known.memory.depths,
+            depths,
             known.memory.leases,
             known.memory.support,
             reaping,
@@ -118,8 +124,7 @@ class Collector:
         )
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(table.name, known, findings))
-        reached = not any(failure.lost for failure in failures)
-        return Collected(look, findings, tuple(failures), reached=reached, whole=all(known.success.values()))
+        return Collected(look, findings, tuple(failures), reached=True, whole=all(known.success.values()))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
@@ -131,11 +136,6 @@ class Collector:
         self.store.forget(job_table)
         self._tables.pop(job_table, None)
 
-    def _now(self, connection: Connection) -> float:
-        self.database = connection.info.dbname
-        row = connection.execute(sql.statement("stats/clock"), {}).fetchone()
-        return float(row[0]) if row else 0.0
-
     def _known(self, table: JobTable) -> _Known:
         known = self._tables.get(table.name)
         if known is None or known.table.relation != table.relation or known.memory.database != self.database:
@@ -146,6 +146,14 @@ class Collector:
             known.table, known.memory.support = table, None
         known.memory.labels.configure(policy.queue for policy in table.policies if policy.queue is not None)
         return known
+
+    def _run_due(self, connection: Connection, known: _Known) -> list[ProbeFailure]:
+        """Run what is due, up to a failure that the connection is to blame for."""
+        failures: list[ProbeFailure] = []
+        for probe in self.probes:
+            if known.pace.is_due(probe.name) and not (failures and failures[-1].lost):
+                failures += self._run(probe, connection, known)
+        return failures
 
     def _run(self, probe: Probe, connection: Connection, known: _Known) -> Iterator[ProbeFailure]:
         """One probe, measured; yields its failure, if it failed."""
@@ -159,7 +167,7 @@ class Collector:
         except Exception as error:  # noqa: BLE001  # one probe's failure never stops the others
             known.success[probe.name] = False
             self.store.remove(name, probe.name)
-            _drop_rows(probe.name, known.memory)
+            known.memory.drop_rows(probe.name)
             lost = is_connection_loss(error) or connection.closed
             if lost:
                 self.session.discard()
@@ -180,7 +188,7 @@ class Collector:
         for probe in self.probes:
             known.success[probe.name] = False
             self.store.remove(table.name, probe.name)
-            _drop_rows(probe.name, known.memory)
+            known.memory.drop_rows(probe.name)
             known.pace.blocked(probe.name)
         known.duration.clear()
         self.store.put(table.name, _HEALTH, self._health(table.name, known, ()))
@@ -200,9 +208,6 @@ class Collector:
             yield health.FINDINGS.sample(1, *labels, *finding)
 
 
-def _drop_rows(probe: str, memory: Memory) -> None:
-    """What a failed probe read before must not be judged again."""
-    if probe == "jobs":
-        memory.depths = None
-    if probe == "leases":
-        memory.leases = None
+def _now(connection: Connection) -> float:
+    row = connection.execute(sql.statement("stats/clock"), {}).fetchone()
+    return float(row[0]) if row else 0.0

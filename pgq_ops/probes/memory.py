@@ -50,3 +50,10 @@ class Memory:
         if self.support is None:
             self.support = index_support.read(connection, table)
         return self.support
+
+    def drop_rows(self, probe: str) -> None:
+        """Forget the rows of a probe that failed: they must not be judged again."""
+        if probe == "jobs":
+            self.depths = None
+        if probe == "leases":
+            self.leases = None

@@ -40,10 +40,10 @@ def read(
 
 def read_all(
     connection: Connection, table: JobTable, looks: Sequence[composing.Composable], parameters: Mapping[str, Any]
-) -> list[Rows]:
-    """Run several looks, with the parameters of all of them; gives the rows of each. One that fails fails all."""
-    _, *results = _results(connection, table, looks, parameters, through_indexes=True)
-    return results
+) -> tuple[list[Rows], float]:
+    """Run several looks as `read` does, with the parameters of all of them. One that fails fails all."""
+    now, *results = _results(connection, table, looks, parameters, through_indexes=True)
+    return results, float(now[0][0])
 
 
 @contextmanager

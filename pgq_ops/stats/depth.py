@@ -50,12 +50,13 @@ class QueueDepth:
 class Depths:
     """A job table. `all_queues` holds, by state, the estimates that cannot be told apart by queue.
 
-    `watermark` (epoch seconds): no pending job is available before it. `timed_out`: the look at the pending
-    jobs was cut off, and what is said of them rests on an older watermark or on estimates. `states_cut_off`: a
-    look at another state was.
+    `at`: when it was looked at, in epoch seconds by the database's clock. `watermark`, alike: no pending job is
+    available before it. `timed_out`: the look at the pending jobs was cut off, and what is said of them rests on an
+    older watermark or on estimates. `states_cut_off`: a look at another state was.
     """
 
     queues: tuple[QueueDepth, ...]
+    at: float
     all_queues: Mapping[str, Count] = field(default_factory=dict)
     watermark: float | None = None
     timed_out: bool = False

@@ -67,6 +67,7 @@ class _Reading:
     support: IndexSupport
     remembered: Remembered
     tally: Tally = field(default_factory=Tally)
+    at: float = 0.0
     watermark: float | None = None
     timed_out: bool = False
     states_cut_off: bool = False
@@ -80,13 +81,13 @@ class _Reading:
         if "queue" not in self.table.fields:
             known.append("default")
         queues = self.tally.queues([*known, *self.remembered.queues])
-        return Depths(queues, self.tally.all_queues, self.watermark, self.timed_out, self.states_cut_off)
+        return Depths(queues, self.at, self.tally.all_queues, self.watermark, self.timed_out, self.states_cut_off)
 
     def _whole(self) -> bool:
         """Read every row; False where that takes too long after all."""
         try:
             look = job_sample.all_jobs(self.table)
-            found, _ = bounded.read(self.connection, self.table, look, {"limit": None}, through_indexes=False)
+            found, self.at = bounded.read(self.connection, self.table, look, {"limit": None}, through_indexes=False)
         except errors.QueryCanceled:
             return False
         sample = Sample(job_sample.parsed(found), complete=True)
@@ -100,7 +101,7 @@ class _Reading:
     def _each_state(self) -> None:
         one_by_one = self.remembered.one_by_one
         looks = state_looks.read(self.connection, self.table, self.support, one_by_one=one_by_one)
-        self.states_cut_off = looks.cut_off
+        self.at, self.states_cut_off = looks.at, looks.cut_off
         if "pending" in self.table.states:
             self._pending(looks.relations)
         for question in STATES:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from psycopg import sql as composing
 
-    from pgq_ops.db.connection import Connection
     from pgq_ops.stats.index_support import IndexSupport
 
 
@@ -50,11 +49,6 @@ def parameters(support: IndexSupport) -> dict[str, list[int]]:
 def parsed(support: IndexSupport, rows: Iterable[tuple[Any, ...]]) -> RelationRows:
     """What the look returned."""
     return RelationRows(_leaves(support), {int(oid): float(number) for oid, number in rows})
-
-
-def read(connection: Connection, support: IndexSupport) -> RelationRows:
-    """Look at the catalog alone."""
-    return parsed(support, connection.execute(look(), parameters(support)).fetchall())
 
 
 def _leaves(support: IndexSupport) -> tuple[int, ...]:

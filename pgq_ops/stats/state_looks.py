@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateLooks:
-    """The rows by state, without those that no index leads to or whose look was cut off (`cut_off`: one was)."""
+    """The rows by state, without those that no index leads to or whose look was cut off (`cut_off`: one was).
 
+    `at`: when the looks were made, in epoch seconds.
+    """
+
+    at: float
     rows: Mapping[str, list[Sampled]]
     relations: RelationRows
     cut_off: bool = False
@@ -42,26 +47,24 @@ def read(connection: Connection, table: JobTable, support: IndexSupport, *, one_
         for question, serving in support.serving.items()
         if question in STATES
     }
-    parameters = {"limit": job_sample.CAP + 1, **relation_rows.parameters(support)}
     if not one_by_one:
         try:
-            *found, numbers = bounded.read_all(connection, table, [*looks.values(), relation_rows.look()], parameters)
+            return _together(connection, table, support, looks)
         except errors.QueryCanceled:
             pass
-        else:
-            rows = {state: job_sample.parsed(one) for state, one in zip(looks, found, strict=True)}
-            return StateLooks(rows, relation_rows.parsed(support, numbers))
-    return _one_by_one(connection, table, support, looks)
+    seen = {}
+    for state, look in looks.items():
+        with suppress(errors.QueryCanceled):
+            seen[state] = _together(connection, table, support, {state: look}).rows[state]
+    catalog = _together(connection, table, support, {})
+    return StateLooks(catalog.at, seen, catalog.relations, cut_off=len(seen) < len(looks))
 
 
-def _one_by_one(
+def _together(
     connection: Connection, table: JobTable, support: IndexSupport, looks: Mapping[str, composing.SQL]
 ) -> StateLooks:
-    rows = {}
-    for state, look in looks.items():
-        try:
-            found, _ = bounded.read(connection, table, look, {"limit": job_sample.CAP + 1})
-        except errors.QueryCanceled:
-            continue
-        rows[state] = job_sample.parsed(found)
-    return StateLooks(rows, relation_rows.read(connection, support), cut_off=len(rows) < len(looks))
+    parameters = {"limit": job_sample.CAP + 1, **relation_rows.parameters(support)}
+    every = [*looks.values(), relation_rows.look()]
+    (*found, numbers), at = bounded.read_all(connection, table, every, parameters)
+    rows = {state: job_sample.parsed(one) for state, one in zip(looks, found, strict=True)}
+    return StateLooks(at, rows, relation_rows.parsed(support, numbers))

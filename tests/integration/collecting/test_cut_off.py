@@ -86,6 +86,33 @@ def test_when_even_that_is_cut_off_the_watermark_itself_bounds_the_age(database:
     assert seen.value("jobs_exact", "running", queue="b") == 1
 
 
+def test_a_state_whose_look_is_cut_off_is_estimated_and_the_others_are_counted(database: Database) -> None:
+    _table(database)
+    database.execute("CREATE INDEX ON jobs (id) WHERE status = 'dead'")
+    database.execute("INSERT INTO jobs (queue, status) VALUES ('b', 'running')")
+    database.execute("INSERT INTO jobs (queue, status, created_at) VALUES ('c', 'dead', '-infinity')")
+    seen = collection_of(database, SLOW, limits=TIMEOUT)
+
+    def looked_at() -> float:
+        began = time.monotonic()
+        seen.healthy()
+        assert seen.value("jobs_exact", "running", queue="b") == 1
+        assert seen.value("jobs", "running", queue="b") == 1
+        assert seen.value("oldest_ready_exact", "a") == 1
+        assert seen.value("jobs", "dead", queue="c") is None
+        assert seen.value("jobs_exact", "dead", queue="(all)") == 0
+        return time.monotonic() - began
+
+    assert looked_at() > 3.9
+    # For a minute the looks are not made together: the whole message would be cut off, and then the one look again.
+    seen.clock.seconds -= 570
+    assert 1.9 < looked_at() < 3.9
+
+    database.execute("UPDATE jobs SET created_at = now() WHERE status = 'dead'")
+    seen.healthy()
+    assert seen.value("jobs_exact", "dead", queue="c") == 1
+
+
 def test_the_watermark_spares_a_look_the_dead_entries_that_a_held_snapshot_keeps(database: Database) -> None:
     create_field_table(database)
     database.execute("ALTER TABLE jobs SET (autovacuum_enabled = off)")

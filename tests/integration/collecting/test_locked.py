@@ -98,6 +98,24 @@ def test_while_the_database_is_away_nothing_of_it_is_exported_and_afterwards_all
     seen.collector.session.close()
 
 
+@pytest.mark.case("M4")
+def test_a_session_that_was_ended_is_noticed_also_when_no_look_is_due(database: Database) -> None:
+    create_field_table(database)
+    seen = collection_of(database).healthy()
+    pace = seen.collector._tables["jobs"].pace
+    for probe in seen.collector.probes:
+        pace.looked(probe.name, 1_000.0)
+    assert seen.collect().reached
+    database.execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pgq-ops/probes'"
+    )
+    assert not seen.collect().reached
+    assert [name for name in READ if seen.values(name)] == []
+    seen.healthy()
+    assert seen.value("up") == 1
+    seen.collector.session.close()
+
+
 def test_one_probe_that_fails_does_not_stop_the_others(database: Database, make_role: Any) -> None:
     create_field_table(database)
     database.execute("INSERT INTO jobs (queue, status) VALUES ('a', 'running')")
