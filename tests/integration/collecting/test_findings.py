@@ -187,3 +187,18 @@ def test_jobs_that_no_predicate_of_a_state_takes_are_told_without_values(databas
     finding = collection_of(database, toml).healthy().finding("unknown-states")
     assert finding.evidence["values"] == []
     assert len(database.rows(finding.remedy)) == 1
+
+
+def test_the_remedy_of_a_late_queue_is_ordered_as_the_claim_s_index_is(database: Database) -> None:
+    create_field_table(database)
+    database.execute("""
+        ALTER TABLE jobs ALTER run_at SET NOT NULL; CREATE INDEX claim ON jobs (run_at) WHERE status = 'pending';
+        INSERT INTO jobs (queue, status, run_at) SELECT 'a', 'pending', now() - make_interval(secs => 400 + i)
+        FROM generate_series(1, 5000) AS i;
+        ANALYZE jobs
+    """)
+    remedy = collection_of(database).healthy().finding("oldest-ready-slo").remedy
+    assert [row[0] for row in database.rows(remedy)[:2]] == [5000, 4999]
+    plan = " ".join(line for (line,) in database.rows(f"EXPLAIN {remedy}"))
+    assert "claim" in plan
+    assert "Sort" not in plan
