@@ -9,12 +9,19 @@ import typer
 from pgq_ops.cli.options import ConfigOption
 
 ModeOption = Annotated[
-    str | None, typer.Option("--mode", help="observe: look and tell; manage: also run the tasks that are asked for.")
+    str | None,
+    typer.Option(
+        "--mode",
+        metavar="[observe|manage]",
+        help="observe: look and tell; manage: also run the tasks that are asked for.",
+    ),
 ]
 ListenOption = Annotated[
-    str | None, typer.Option("--listen", help="Where /metrics, /livez and /readyz are served, as host:port.")
+    str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where /metrics, /livez and /readyz are served.")
 ]
-LogFormatOption = Annotated[str | None, typer.Option("--log-format", help="text or json.")]
+LogFormatOption = Annotated[
+    str | None, typer.Option("--log-format", metavar="[text|json]", help="How logs are written.")
+]
 
 
 def agent(

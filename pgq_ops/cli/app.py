@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
+from pgq_ops import __version__
 from pgq_ops.cli.ending import exit_code
 from pgq_ops.cli.lazy_group import Entry, LazyGroup
 
@@ -41,9 +42,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        print(f"pgq-ops {version('pgq-ops')}")  # noqa: T201 (this is the command's output)
+        print(f"pgq-ops {__version__}")  # noqa: T201 (this is the command's output)
         raise typer.Exit
 
 

@@ -98,7 +98,12 @@ class Report:
     def problems(self) -> list[dict[str, str]]:
         """Everything that is wrong, the job tables' own included."""
         of_tables = [problem for table in self.tables for problem in table.as_json()["problems"]]
-        return of_tables or ([] if self.error is None else problems_of(self.error, "database"))
+        if of_tables or self.error is None:
+            return of_tables
+        if self.valid:
+            what, hint = str(self.error), "pgq-ops config check --offline checks the configuration alone"
+            return [{"key": "database", "what": what, "hint": hint, "where": str(self.path or "environment")}]
+        return problems_of(self.error, "job_tables")
 
 
 def problems_of(error: PgqOpsError, key: str) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -10,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INTERNAL_ERROR = 4
+NOT_WRITTEN = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 BROKEN_PIPE = 141  # 128 + SIGPIPE
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 DEBUG_VARIABLE = "PGQ_OPS_DEBUG"
 
 
@@ -26,13 +29,24 @@ def exit_code(command: Callable[[], object]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Else the interpreter would flush once more at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    except OSError as error:
+        return _not_written(error)
     except Exception as error:  # noqa: BLE001 (whatever it is, no traceback reaches a user)
         return _failed(error)
     return 0
+
+
+def _not_written(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
+        code = BROKEN_PIPE
+    elif error.errno in _NO_ROOM:
+        tell(f"Error: the output could not be written: {error.strerror}")
+        code = NOT_WRITTEN
+    else:
+        return _failed(error)
+    # Else the interpreter would flush once more at its end, and complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _failed(error: Exception) -> int:

@@ -11,7 +11,12 @@ from pgq_ops.schema.tier import Tier
 
 RoleArgument = Annotated[str, typer.Argument(help="The role that pgq-ops runs as; it must exist.")]
 TierOption = Annotated[
-    list[Tier], typer.Option("--tier", help="How much the role may do. Each holds observe; give several to combine.")
+    list[Tier],
+    typer.Option(
+        "--tier",
+        metavar=f"[{'|'.join(Tier)}]",
+        help="How much the role may do. Each holds observe; give several to combine.",
+    ),
 ]
 PayloadOption = Annotated[bool, typer.Option("--payload", help="Let the role read the mapped payload too.")]
 

@@ -29,7 +29,16 @@ class Entry(NamedTuple):
             found.command(self.name)(function)
         command = get_command(found)
         command.name = self.name
+        parameters: list[Any] = list(command.params)
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                # Typer shows the type that Python has, such as list[str], beside the name.
+                parameter.display_type_rich = _no_type
         return command
+
+
+def _no_type(ctx: Any) -> None:  # noqa: ANN401 (as in Entry.load)
+    """What an argument shows of its type."""
 
 
 class Group(TyperGroup):

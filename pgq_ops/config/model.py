@@ -20,7 +20,9 @@ def _split_address(text: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(text)
     if match and int(match["port"]) <= _MAX_PORT:
         return match["host"].strip("[]"), int(match["port"])
-    if text.isdecimal():
+    if match or (text.isdecimal() and int(text) > _MAX_PORT):
+        hint = f"a port is a number up to {_MAX_PORT}"
+    elif text.isdecimal():
         hint = f'did you mean ":{text}"?'
     else:
         hint = 'write host:port, such as "127.0.0.1:9788", "[::1]:9788" or ":9788"'

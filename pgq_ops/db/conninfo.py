@@ -51,12 +51,11 @@ def _parsed(key: str, dsn: str) -> dict[str, Any]:
         raise ConfigError((Problem(key, "is not a connection string that libpq can read", hint),)) from None
     ports = [port for port in str(parsed.get("port", "")).split(",") if port]
     uri = dsn.startswith(("postgresql://", "postgres://"))
-    if any(not port.isdigit() for port in ports) or (
-        uri and any("@" in str(parsed.get(part, "")) for part in ("host", "dbname"))
-    ):
-        raise ConfigError(
-            (Problem(key, "is read by libpq with a piece of the password as host, port or database", hint),)
-        )
+    if any(not port.isdigit() for port in ports):
+        what = "has a port that is no number: a slip of the pen, or a piece of the password that libpq reads as port"
+        raise ConfigError((Problem(key, what, hint),))
+    if uri and any("@" in str(parsed.get(part, "")) for part in ("host", "dbname")):
+        raise ConfigError((Problem(key, "is read by libpq with a piece of the password as host or database", hint),))
     return parsed
 
 

@@ -13,6 +13,8 @@ from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, NotPermitted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_WHERE_ONE_GOES = "set PGPASSWORD, or write a line for this server into ~/.pgpass"
+
 
 @contextmanager
 def driver_errors(doing: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
@@ -50,4 +52,5 @@ def _message(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
         text = text.replace(secret, "***")
     # libpq says its hints, and each address it tried, in lines of their own.
     lines = (" ".join(line.split()) for line in text.splitlines() if line.strip())
-    return "; ".join(lines).replace(":; ", ": ")
+    sentence = "; ".join(lines).replace(":; ", ": ")
+    return f"{sentence} ({_WHERE_ONE_GOES})" if "no password supplied" in sentence else sentence

@@ -46,7 +46,7 @@ def test_what_is_wrong_with_one_table_is_told_beside_the_good_one(database: Data
     variables = {"PGQ_OPS_DSN": database.dsn}
     result = run("config", "check", cwd=tmp_path, variables=variables)
     assert result.returncode == 2
-    assert "emails: public.demo_queue_jobs bound (preset lease)\n" in result.stdout
+    assert result.stdout.startswith("pgq-ops.toml: read\nemails: public.demo_queue_jobs bound (preset lease)\n")
     assert "videos: demo_queue_job wrong (preset lease)\n" in result.stdout
     assert "job_tables.videos.table" in result.stderr
     assert "demo_queue_jobs" in result.stderr
@@ -96,9 +96,25 @@ def test_an_unreachable_database_is_exit_code_3_and_offline_does_not_look(tmp_pa
     ):
         result = run(*command, cwd=tmp_path, variables=variables)
         assert (result.returncode, result.stderr.startswith("Error: could not connect to the database:")) == (3, True)
+    text = run("config", "check", cwd=tmp_path, variables=variables).stdout.splitlines()
+    document = json.loads(run("config", "check", "--json", cwd=tmp_path, variables=variables).stdout)
+    assert text == ["pgq-ops.toml: valid", "emails: demo_queue_jobs not looked at (preset lease)"]
+    assert (document["valid"], document["database_checked"]) == (True, False)
+    assert [one["name"] for one in document["job_tables"]] == ["emails"]
+    [problem] = document["problems"]
+    assert (problem["key"], problem["where"]) == ("database", "pgq-ops.toml")
+    assert problem["what"].startswith("could not connect to the database:")
+    assert "--offline" in problem["hint"]
     offline = run("config", "check", "--offline", cwd=tmp_path, variables=variables)
     assert (offline.returncode, offline.stderr) == (0, "")
     assert "emails: demo_queue_jobs not looked at (preset lease)" in offline.stdout
+
+
+def test_a_port_that_is_no_number_may_be_a_slip_or_a_piece_of_the_password(tmp_path: Path) -> None:
+    write(tmp_path, EMAILS)
+    result = run("config", "check", cwd=tmp_path, variables={"PGQ_OPS_DSN": "host=db port=54x2 dbname=app"})
+    assert result.returncode == 2
+    assert "has a port that is no number: a slip of the pen, or a piece of the password" in result.stderr
 
 
 def test_every_setting_is_shown_with_its_origin_and_its_secret_masked(tmp_path: Path) -> None:

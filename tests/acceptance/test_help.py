@@ -9,13 +9,14 @@ import os
 import subprocess
 import sys
 import time
-from importlib.metadata import version
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from pgq_ops.cli.app import COMMANDS
 from tests.support.command import PROGRAM, environment, run
+from tests.support.pages import ROOT
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = "PGQ_OPS_WRITE_GOLDEN" in os.environ
@@ -47,6 +48,13 @@ def test_help_is_as_written_down(words: tuple[str, ...], tmp_path: Path) -> None
     assert result.stdout == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: " ".join(("pgq-ops", *words)))
+def test_help_tells_choices_and_no_python_types(words: tuple[str, ...], tmp_path: Path) -> None:
+    text = run(*words, "--help", cwd=tmp_path).stdout
+    assert "list[" not in text
+    assert "<str>" not in text
+
+
 def test_no_help_is_written_down_for_a_command_that_is_gone() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} == {"-".join(("pgq-ops", *words)) for words in COMMAND_LINES}
 
@@ -69,8 +77,16 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_the_version_needs_no_search_for_it() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", LIST_MODULES, "--version"], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert "importlib.metadata" not in result.stderr.split()
+
+
 def test_the_version_is_the_package_s(tmp_path: Path) -> None:
-    assert run("--version", cwd=tmp_path).stdout == f"pgq-ops {version('pgq-ops')}\n"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert run("--version", cwd=tmp_path).stdout == f"pgq-ops {project['version']}\n"
 
 
 def test_help_takes_little_more_than_the_interpreter() -> None:
@@ -102,6 +118,22 @@ def test_what_was_mistyped_is_told_with_exit_code_2(arguments: list[str], messag
     assert (result.returncode, result.stdout) == (2, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["install", "--sql"], ["config", "show"]])
+def test_a_full_disk_is_one_clear_message(arguments: list[str], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [PROGRAM, *arguments],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    message = "Error: the output could not be written: No space left on device\n"
+    assert (result.returncode, result.stderr) == (4, message)
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:

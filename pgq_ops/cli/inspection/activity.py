@@ -11,7 +11,7 @@ from pgq_ops.cli.inspection.numbers import ago, as_of
 from pgq_ops.job_table.queue_labels import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pgq_ops.cli.inspection.view import TableView
     from pgq_ops.stats.next_expiries import NextExpiry
@@ -82,7 +82,13 @@ def task_lines(view: TableView, width: int | None) -> Iterator[Text]:
 
 
 def _run(run: TaskRun, width: int | None) -> list[Text]:
-    message = f": {run.message}" if run.message else ""
+    what, *remedy = run.message.splitlines() or [""]
+    message = f": {what}" if what else ""
     text = f"{ago(run.seconds_ago)} ago by {run.host} (pid {run.pid}){message}"
     first = Text.assemble((f"{printable(run.task)} ", "dim"), (run.outcome, _OUTCOMES.get(run.outcome, "")), " ")
-    return prose(text, width, indent=len(first.plain), first=first)
+    return [*prose(text, width, indent=len(first.plain), first=first), *_remedy(remedy)]
+
+
+def _remedy(lines: Sequence[str]) -> Iterator[Text]:
+    """The lines of a message below its first one: statements to run, never broken."""
+    return (Text(f"  {printable(line.strip())}", "bold") for line in lines)

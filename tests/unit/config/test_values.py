@@ -143,6 +143,13 @@ def test_what_is_no_address_is_refused(refused: Refused, listen: str) -> None:
     assert "agent.listen: is not an address to listen on" in refused(f'[agent]\nlisten = "{listen}"')
 
 
+@pytest.mark.parametrize(
+    ("listen", "hint"), [("65535", 'did you mean ":65535"?'), ("65536", "up to 65535"), ("a:65536", "up to 65535")]
+)
+def test_no_port_is_proposed_that_cannot_be_one(refused: Refused, listen: str, hint: str) -> None:
+    assert hint in refused(f'[agent]\nlisten = "{listen}"')
+
+
 def test_durations_are_read_with_their_unit(load_text: Load) -> None:
     config = load_text('[transactions]\nwarn_after = "1h30m"').config
     assert config.transactions.warn_after == timedelta(minutes=90)
