@@ -100,7 +100,8 @@ def test_a_finding_is_not_closed_while_nobody_can_look_and_is_once_it_is_seen_to
     jobs.execute("ANALYZE jobs")
     agent = start(jobs.dsn_as(role), mode="observe")
     wait_until(lambda: {"unknown-states", "stale-leases"} <= findings(agent, "opened"))
-    assert {event["severity"]: event["level"] for event in agent.events("finding.opened")}["warning"] == "warning"
+    levels = {event["severity"]: event["level"] for event in agent.events("finding.opened")}
+    assert (levels["critical"], levels["warning"]) == ("error", "warning")
     with jobs.connect(autocommit=False) as other:
         other.execute(statement.format(role=role))
         if "LOCK" not in statement:
