@@ -6,27 +6,42 @@ import argparse
 import json
 import os
 import platform
+import sys
 import time
+import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.printing import print_figures, print_total
 from benchmarks.registry import BENCHMARKS
 from benchmarks.scale import Scale
 from benchmarks.stage import SETTINGS, Stage
 
+if TYPE_CHECKING:
+    from benchmarks.figures import Figures
 
-def main() -> None:
-    """Run what was asked for. Numbers that were not reached are said, not an error: a machine may be busy."""
+
+def main() -> int:
+    """Run what was asked for. Numbers that were not reached are said, and no error: a machine may be busy.
+
+    A benchmark that fails does not stop the others; the exit code is then 1.
+    """
     options = _options()
     scale = Scale(options.rows, options.effort)
+    failed = 0
+    found: dict[str, Figures] = {}
     with Stage(scale, options.folder) as stage:
         version = stage.server.binaries.version
         print(f"PostgreSQL {version}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {_settings()}")
-        found = {}
         for name in options.only or BENCHMARKS:
             began = time.monotonic()
-            found[name] = BENCHMARKS[name](stage)
-            print_figures(name, found[name], time.monotonic() - began)
+            try:
+                found[name] = BENCHMARKS[name](stage)
+            except Exception:  # noqa: BLE001 (whatever it is, the others are still wanted)
+                failed += 1
+                print(f"\n{name}: FAILED\n{traceback.format_exc()}", flush=True)
+            else:
+                print_figures(name, found[name], time.monotonic() - began)
     print_total(list(found.values()))
     if options.json:
         document = {
@@ -39,10 +54,11 @@ def main() -> None:
             "benchmarks": {name: figures.as_json() for name, figures in found.items()},
         }
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return 1 if failed else 0
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "only", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=f"of: {', '.join(BENCHMARKS)}"
     )
@@ -58,4 +74,4 @@ def _settings() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

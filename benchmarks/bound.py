@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from pgq_ops.cli.setting import bind_tables
+from pgq_ops.binding.bind import bind
 from pgq_ops.config.load import load
 from pgq_ops.db.connection import Limits, Purpose
 from pgq_ops.db.session import Session
@@ -51,7 +51,7 @@ def bound(dsn: str, purpose: Purpose, limits: Limits, config: str = CONFIG) -> I
         loaded = load(path, {"PGQ_OPS_DSN": dsn}, {})
     session = Session(loaded.config.database, purpose, limits, read_only=purpose is Purpose.PROBES)
     try:
-        [found] = bind_tables(session.connection(), loaded)
-        yield Bound(session, found.table)
+        [(name, table)] = loaded.config.job_tables.items()
+        yield Bound(session, bind(session.connection(), name, table, loaded.config.database).table)
     finally:
         session.close()

@@ -26,6 +26,7 @@ SETTINGS: dict[str, str | int] = {
     # and not into the other: both are run in between.
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
+    "min_wal_size": "4GB",
     "autovacuum": "off",
     # What a server of this size would be given; the default of 128 MB would measure the disk.
     "shared_buffers": "2GB",
