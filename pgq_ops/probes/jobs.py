@@ -27,7 +27,11 @@ OLDEST_READY = Family(
 OLDEST_READY_EXACT = Family(
     "oldest_ready_exact", "1 where the oldest ready age was read, 0 where it is only bounded.", _QUEUE
 )
-OLDEST_DEAD = Family("oldest_dead_age_seconds", "How long the oldest dead job has been dead; 0 when none is.", _QUEUE)
+OLDEST_DEAD = Family(
+    "oldest_dead_age_seconds",
+    "How long the oldest dead job has been dead; 0 when none is. Of more than 10,000, the oldest of the first by the index.",
+    _QUEUE,
+)
 
 # A look that was cut off would be again for as long as whatever keeps dead rows in the index goes on.
 _AFTER_TIMEOUT_SECONDS = 60.0

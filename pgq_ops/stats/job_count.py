@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.job_sample import Sampled
 
 # The oldest of a backlog's first dead jobs is no more than a bound, however many are read.
-_FEW = 500
+_FEW = 100
 
 
 def pending(table: JobTable, *, after_watermark: bool = False) -> composing.Composed | None:

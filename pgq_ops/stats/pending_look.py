@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import errors
@@ -11,44 +12,73 @@ from pgq_ops.stats.extrapolation import Sample
 from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.stats.job_sample import Sampled
 
 
-def question(support: IndexSupport) -> Question:
-    """The better one of the two questions about pending jobs that an index answers."""
-    return Question.PENDING_IN_ORDER if Question.PENDING_IN_ORDER in support.serving else Question.PENDING
+@dataclass(frozen=True, slots=True)
+class PendingLook:
+    """The ways to look at the pending jobs of a table."""
 
+    connection: Connection
+    table: JobTable
+    support: IndexSupport
 
-def read(
-    connection: Connection, table: JobTable, support: IndexSupport, watermark: float | None
-) -> tuple[Sample, float] | None:
-    """The rows, from the watermark (epoch seconds) on if there is one, and when they were read; None if cut off.
+    @property
+    def ordered(self) -> bool:
+        """Whether an index gives them by available_at."""
+        return Question.PENDING_IN_ORDER in self.support.serving
 
-    To be done only where an index answers `question()`. Raises the driver's errors but the timeout's.
-    """
-    ordered = question(support) is Question.PENDING_IN_ORDER
-    parameters = {"limit": job_sample.CAP + 1} | ({} if watermark is None else {"watermark": watermark})
+    @property
+    def question(self) -> Question:
+        """The better of the two questions about them that an index may answer."""
+        return Question.PENDING_IN_ORDER if self.ordered else Question.PENDING
 
-    def rows_of(look: composing.Composable) -> tuple[list[job_sample.Sampled], float]:
-        found, now = bounded.read(connection, table, look, parameters)
-        return job_sample.parsed(found), now
+    @property
+    def plain(self) -> composing.SQL | None:
+        """The look at all of them; None where no index answers it."""
+        serving = self.support.serving.get(self.question)
+        return None if serving is None else serving.alone or serving.look
 
-    serving = support.serving[question(support)]
-    counting: composing.Composable | None = serving.alone
-    sampling: composing.Composable = serving.look
-    if watermark is not None:
-        sampling = job_sample.jobs_in(table, "pending", ordered=ordered, after_watermark=True)
-        counting = job_count.pending(table, after_watermark=True) if counting is not None else None
-    try:
-        rows, now = rows_of(counting or sampling)
-        if counting is not None and job_count.lacks_age(rows):
-            rows, now = rows_of(sampling)
-    except errors.QueryCanceled:
-        return None
-    available = table.fields.get("available_at")
-    nulls_last = available is None or not available.not_null
-    return Sample(rows, in_order=ordered, nulls_last=nulls_last, trusted=watermark is None), now
+    def read(self, watermark: float | None = None) -> tuple[Sample, float] | None:
+        """Those from the watermark (epoch seconds) on, and when they were read; None if that took too long.
+
+        To be done only where there is a `plain` look. Raises the driver's other errors.
+        """
+        look: composing.Composable | None = self.plain
+        if watermark is not None:
+            alone = self.support.serving[self.question].alone is not None
+            look = job_count.pending(self.table, after_watermark=True) if alone else self._sampling(watermark)
+        try:
+            rows, now = self._rows(look or self._sampling(watermark), watermark)
+        except errors.QueryCanceled:
+            return None
+        return self.completed(rows, now, watermark)
+
+    def completed(
+        self, rows: Sequence[Sampled], now: float, watermark: float | None = None
+    ) -> tuple[Sample, float] | None:
+        """The same from a look that was made."""
+        if self.support.serving[self.question].alone is not None and job_count.lacks_age(rows):
+            try:
+                rows, now = self._rows(self._sampling(watermark), watermark)
+            except errors.QueryCanceled:
+                return None
+        available = self.table.fields.get("available_at")
+        nulls_last = available is None or not available.not_null
+        return Sample(rows, in_order=self.ordered, nulls_last=nulls_last, trusted=watermark is None), now
+
+    def _sampling(self, watermark: float | None) -> composing.Composed:
+        late = watermark is not None
+        return job_sample.jobs_in(self.table, "pending", ordered=self.ordered, after_watermark=late)
+
+    def _rows(self, look: composing.Composable, watermark: float | None) -> tuple[list[Sampled], float]:
+        parameters = {"limit": job_sample.CAP + 1} | ({} if watermark is None else {"watermark": watermark})
+        rows, now = bounded.read(self.connection, self.table, look, parameters)
+        return job_sample.parsed(rows), now

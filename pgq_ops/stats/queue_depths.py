@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops.job_table.quoting import all_of
-from pgq_ops.stats import bounded, estimates, job_sample, pending_look, state_looks, unknown_values
+from pgq_ops.stats import bounded, estimates, job_sample, state_looks, unknown_values
 from pgq_ops.stats.depth import Age, Depths
 from pgq_ops.stats.depth_tally import Tally
 from pgq_ops.stats.extrapolation import Sample
 from pgq_ops.stats.index_support import STATES, Question
+from pgq_ops.stats.pending_look import PendingLook
 
 if TYPE_CHECKING:
     from psycopg import sql as composing
@@ -99,11 +100,13 @@ class _Reading:
         return True
 
     def _each_state(self) -> None:
+        pending = PendingLook(self.connection, self.table, self.support)
+        plain = None if self.remembered.from_watermark else pending.plain
         one_by_one = self.remembered.one_by_one
-        looks = state_looks.read(self.connection, self.table, self.support, one_by_one=one_by_one)
-        self.at, self.states_cut_off = looks.at, looks.cut_off
+        looks = state_looks.read(self.connection, self.table, self.support, plain, one_by_one=one_by_one)
+        self.at, self.states_cut_off = looks.at, bool(looks.cut_off - {"pending"})
         if "pending" in self.table.states:
-            self._pending(looks.relations)
+            self._pending(pending, looks)
         for question in STATES:
             if question.value in self.table.states:
                 self._state(question, looks)
@@ -111,33 +114,32 @@ class _Reading:
             # No index would make counting them cheap: they are what is left of the table's rows.
             self.tally.guess("done", max(0, looks.relations.jobs - self.tally.rows()))
 
-    def _pending(self, relations: RelationRows) -> None:
-        question = pending_look.question(self.support)
-        if question not in self.support.serving:
-            self._guess_pending(relations)
+    def _pending(self, look: PendingLook, looks: StateLooks) -> None:
+        if look.plain is None:
+            self._guess_pending(look, looks.relations)
             return
-        if not self.remembered.from_watermark and self._look_at_pending(relations, None):
-            return
-        self.timed_out = True
-        watermark = self.remembered.watermark
-        if watermark is None and question is Question.PENDING_IN_ORDER:
-            watermark = self._recently()
-        if watermark is None or not self._look_at_pending(relations, watermark):
-            self._guess_pending(relations)
-
-    def _look_at_pending(self, relations: RelationRows, watermark: float | None) -> bool:
-        """One look; False where it took too long."""
-        seen = pending_look.read(self.connection, self.table, self.support, watermark)
+        seen = None
+        if "pending" in looks.rows:
+            seen = look.completed(looks.rows["pending"], looks.at)
+        elif not self.remembered.from_watermark and "pending" not in looks.cut_off:
+            seen = look.read()
         if seen is None:
-            return False
+            self.timed_out = True
+            watermark = self.remembered.watermark
+            if watermark is None and look.ordered:
+                watermark = self._recently()
+            seen = None if watermark is None else look.read(watermark)
+        if seen is None:
+            self._guess_pending(look, looks.relations)
+            return
         sample, now = seen
-        question = pending_look.question(self.support)
-        self.tally.enter(sample, ["scheduled", "ready"], lambda: self._estimated("pending", question, relations) or 0)
+        self.tally.enter(
+            sample, ["scheduled", "ready"], lambda: self._estimated("pending", look.question, looks.relations) or 0
+        )
         self.tally.enter_ages_of_ready(sample, now)
-        if sample.in_order:
+        if look.ordered:
             first = sample.first_moment()
             self.watermark = min(now - _LATE_COMMITS_SECONDS, now if first is None else first)
-        return True
 
     def _state(self, question: Question, looks: StateLooks) -> None:
         """Running, dead, blocked or cancelled jobs."""
@@ -180,8 +182,8 @@ class _Reading:
         except errors.QueryCanceled:
             return None
 
-    def _guess_pending(self, relations: RelationRows) -> None:
-        pending = self._estimated("pending", pending_look.question(self.support), relations)
+    def _guess_pending(self, look: PendingLook, relations: RelationRows) -> None:
+        pending = self._estimated("pending", look.question, relations)
         due = self._planned(all_of([self.table.is_state("pending"), self.table.is_due()]))
         if pending is not None and due is not None:
             self.tally.guess("ready", min(pending, due))

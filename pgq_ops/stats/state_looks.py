@@ -1,9 +1,9 @@
-"""The looks at all states but pending, with the catalog's numbers: in one message, or each on its own."""
+"""The looks at the single states, with the catalog's numbers: in one message as long as none is cut off."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from psycopg import errors
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateLooks:
-    """The rows by state, without those that no index leads to or whose look was cut off (`cut_off`: one was).
+    """The rows by state, as far as they were looked at; `cut_off` are the states whose look took too long.
 
     `at`: when the looks were made, in epoch seconds.
     """
@@ -33,31 +33,45 @@ class StateLooks:
     at: float
     rows: Mapping[str, list[Sampled]]
     relations: RelationRows
-    cut_off: bool = False
+    cut_off: frozenset[str] = frozenset()
 
 
-def read(connection: Connection, table: JobTable, support: IndexSupport, *, one_by_one: bool) -> StateLooks:
-    """Look at each state that an index leads to; raises the driver's errors but the timeout's.
+def read(
+    connection: Connection, table: JobTable, support: IndexSupport, pending: composing.SQL | None, *, one_by_one: bool
+) -> StateLooks:
+    """Look at each state that an index leads to, and make the look at pending jobs if there is one.
 
-    `one_by_one`: each on its own from the start. To be said while looks are cut off: of several in one message
-    all would have to be made again.
+    `one_by_one`: to be said while looks are cut off, since of several in one message all would have to be made
+    again; pending jobs are left out then, and where this turns out to be so. Raises the driver's errors but the
+    timeout's.
     """
     looks = {
         question.value: serving.alone or serving.look
         for question, serving in support.serving.items()
         if question in STATES
     }
-    if not one_by_one:
-        try:
-            return _together(connection, table, support, looks)
-        except errors.QueryCanceled:
-            pass
-    seen = {}
+    if one_by_one:
+        return _each(connection, table, support, looks)
+    if pending is not None:
+        with suppress(errors.QueryCanceled):
+            return _together(connection, table, support, {**looks, "pending": pending})
+    try:
+        seen = _together(connection, table, support, looks)
+    except errors.QueryCanceled:
+        return _each(connection, table, support, looks)
+    # Without the look at pending jobs it went well: to make that one alone as well would take the timeout again.
+    return seen if pending is None else replace(seen, cut_off=frozenset({"pending"}))
+
+
+def _each(
+    connection: Connection, table: JobTable, support: IndexSupport, looks: Mapping[str, composing.SQL]
+) -> StateLooks:
+    rows = {}
     for state, look in looks.items():
         with suppress(errors.QueryCanceled):
-            seen[state] = _together(connection, table, support, {state: look}).rows[state]
+            rows[state] = _together(connection, table, support, {state: look}).rows[state]
     catalog = _together(connection, table, support, {})
-    return StateLooks(catalog.at, seen, catalog.relations, cut_off=len(seen) < len(looks))
+    return StateLooks(catalog.at, rows, catalog.relations, frozenset(looks) - frozenset(rows))
 
 
 def _together(
