@@ -29,7 +29,7 @@ OLDEST_READY_EXACT = Family(
 )
 OLDEST_DEAD = Family(
     "oldest_dead_age_seconds",
-    "How long the oldest dead job has been dead; 0 when none is. Of more than 10,000, the oldest of the first by the index.",
+    "How long the oldest dead job has been dead; 0 when none is. Of more than 10,000 only the first are looked at.",
     _QUEUE,
 )
 
