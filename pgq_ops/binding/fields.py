@@ -153,9 +153,10 @@ def expression_type(
 
     None, with a problem, where the server refuses it. Lock and connection errors are raised.
     """
-    query = composing.SQL("SELECT {} FROM {} AS j LIMIT 0").format(value, relation.sql)
+    query = composing.SQL("SELECT {} FROM {} AS j LIMIT %(rows)s").format(value, relation.sql)
     try:
-        cursor = connection.execute(query, {})
+        # With a parameter the server takes one statement only, so an expression cannot smuggle in another.
+        cursor = connection.execute(query, {"rows": 0})
     except psycopg.errors.InsufficientPrivilege:
         raise
     except (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError) as error:
