@@ -47,14 +47,21 @@ def sees_every_row(connection: Connection, relation: CatalogRelation) -> bool:
     """
     if not relation.row_security_active:
         return False
-    policies = connection.execute(sql.statement("catalog/row_security_policies"), {"oid": relation.oid}).fetchall()
-    reading = [(everything, permissive) for _, command, everything, permissive in policies if command in ("*", "r")]
-    if any(everything for everything, _ in reading) and all(permissive for _, permissive in reading):
+    if _policies_allow(connection, relation.oid, "r"):
         return True
     role = catalog.server(connection).role
     table = quoted(relation.schema, relation.name)
     remedy = f"CREATE POLICY pgq_ops ON {table} TO {quoted(role)} USING (true);"
     raise NotPermitted(f"row-level security hides rows of {table} from role {role}", remedy)
+
+
+def _policies_allow(connection: Connection, oid: int, command: str) -> bool:
+    """Whether the policies for a command (a letter of `polcmd`) let this role's statements reach every row."""
+    found = connection.execute(sql.statement("catalog/row_security_policies"), {"oid": oid}).fetchall()
+    policies = [policy for policy in found if policy[1] in ("*", command)]
+    everything = any(policy[2] for policy in policies)
+    anything = command != "w" or any(policy[4] for policy in policies)
+    return everything and anything and all(policy[3] for policy in policies)
 
 
 def require_reapable(connection: Connection, table: JobTable, columns: tuple[str, ...]) -> None:
@@ -66,6 +73,10 @@ def require_reapable(connection: Connection, table: JobTable, columns: tuple[str
     schema, name = table.relation.schema, table.relation.name
     missing = [column for column in columns if column in known and not known[column].updatable]
     remedies = [grant(connection, "UPDATE", missing, schema, name)] if missing else []
+    commands = "wd" if table.dead_letters is not None else "w"
+    if table.all_visible_policies and not all(_policies_allow(connection, table.relation.oid, one) for one in commands):
+        role = quoted(catalog.server(connection).role)
+        remedies.append(f"CREATE POLICY pgq_ops ON {quoted(schema, name)} TO {role} USING (true) WITH CHECK (true);")
     if table.dead_letters is not None:
         there = table.dead_letters.relation
         for relation, privilege in ((table.relation, "DELETE"), (table.relation, "SELECT"), (there, "INSERT")):

@@ -30,6 +30,11 @@ def reaping_problems(table: JobTable) -> list[Problem]:
             hint = 'add set = { column = "expression" }' if rule.where else "columns.state must be a plain column"
             problems.append(Problem(f"{key}.states.{state}", what, hint))
     attempts = table.fields.get("attempts")
+    if attempts is None and not table.key:
+        what = (
+            "is not mapped, and without a primary key they cannot be counted elsewhere: a row's place changes with it"
+        )
+        problems.append(Problem(f"{key}.columns.attempts", what, "map it, or give the table a primary key"))
     for policy in table.policies:
         place = key if policy.queue is None else f"{key}.queues.{policy.queue}"
         if policy.reaper.attempts_counted_at == "reap" and attempts is not None and attempts.name is None:

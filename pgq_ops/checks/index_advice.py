@@ -43,7 +43,7 @@ def pending_index(table: JobTable, tree: Sequence[Branch]) -> str:
 
 def _key(table: JobTable) -> list[str]:
     if table.key:
-        return [_column(part.name) for part in table.key]
+        return [_column(part.name) for part in table.key if part.name != "tableoid"]
     names = [table.fields[field].name for field in ("id", "available_at", "state") if field in table.fields]
     return [_column(name) for name in names if name is not None][:1]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import pq
+from psycopg import sql as composing
 from psycopg.conninfo import make_conninfo
 
 from pgq_ops.db.conninfo import parameters as libpq_parameters
@@ -56,7 +57,8 @@ WRITE_LIMITS = Limits(statement_ms=30_000)
 COMMAND_LIMITS = Limits(statement_ms=5_000)
 
 # The server's side: it lets go of a dead client's locks within about 14 s (tried, postgres-facts.md), and no
-# timeout of the role or database may end an idle leader. Settings that a version lacks are left out.
+# timeout of the role or database may end an idle leader. A commit waits for no standby: that wait has no timeout, and
+# one that is away would stop the agent. Settings that a version lacks are left out.
 _SESSION_SETTINGS = {
     "client_encoding": "UTF8",
     "TimeZone": "UTC",
@@ -64,10 +66,14 @@ _SESSION_SETTINGS = {
     "IntervalStyle": "postgres",
     "standard_conforming_strings": "on",
     "extra_float_digits": "1",
+    "quote_all_identifiers": "off",
+    "array_nulls": "on",
+    "exit_on_error": "off",
     "default_transaction_isolation": "read committed",
     "default_transaction_deferrable": "off",
     "row_security": "off",
     "jit": "off",
+    "synchronous_commit": "local",
     "max_parallel_workers_per_gather": "0",
     "idle_in_transaction_session_timeout": "30s",
     "idle_session_timeout": "0",
@@ -112,6 +118,8 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
             if check is not None:
                 check(connection)
             settings = _SESSION_SETTINGS | {"default_transaction_read_only": "on" if read_only else "off"}
+            # First, and by the quickest statement: the role's own timeout may be a few milliseconds.
+            connection.execute(composing.SQL("SET statement_timeout = {}").format(limits.statement_ms))
             connection.execute(_SET_ALL, {"names": list(settings), "values": list(settings.values())})
             bound(connection, limits)
         except BaseException:

@@ -8,8 +8,8 @@ from psycopg import errors
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.logs import one_line
 
-# undefined_column, undefined_table, undefined_object, insufficient_privilege.
-_NAMES_AND_RIGHTS = frozenset({"42703", "42P01", "42704", "42501"})
+# Names that are gone, types that no longer fit, privileges that were taken.
+_NAMES_TYPES_AND_RIGHTS = "42"
 
 
 def in_words(error: BaseException) -> str:
@@ -26,6 +26,6 @@ def in_words(error: BaseException) -> str:
 
 
 def tells_of_change(error: BaseException | None) -> bool:
-    """Whether a table, a column or a privilege is not what it was when the job table was bound."""
+    """Whether a table, a column, its type or a privilege is not what it was when the job table was bound."""
     states = [one.sqlstate for one in (error, error and error.__cause__) if isinstance(one, psycopg.Error)]
-    return bool(states) and states[0] in _NAMES_AND_RIGHTS
+    return bool(states) and (states[0] or "").startswith(_NAMES_TYPES_AND_RIGHTS)

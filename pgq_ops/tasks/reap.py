@@ -6,21 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg.sql import SQL
 
 from pgq_ops import sql
-from pgq_ops.binding.access import require_reapable
-from pgq_ops.binding.reaping import reaping_problems
 from pgq_ops.db.connection import row_security
 from pgq_ops.db.failures import is_busy, is_connection_loss
-from pgq_ops.errors import ConfigError, NotInstalled
 from pgq_ops.job_table.changes import ReapChanges, written_columns
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.schema import history
-from pgq_ops.stats import index_support, leases, partition_ceiling
-from pgq_ops.stats.index_support import IndexSupport
-from pgq_ops.tasks import reap_leaves
-from pgq_ops.tasks.reap_memory import ReapMemory, Standing
+from pgq_ops.stats import leases, partition_ceiling
+from pgq_ops.tasks import reap_leaves, reap_standing
+from pgq_ops.tasks.reap_memory import ReapMemory
 from pgq_ops.tasks.reap_pass import Pass
 from pgq_ops.tasks.reap_result import ReapResult
 from pgq_ops.tasks.reap_tally import Tally
@@ -31,6 +25,7 @@ if TYPE_CHECKING:
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.tasks.reap_standing import Standing
     from pgq_ops.tasks.task import Guard
 
 # A person waits for the number, and the statement's timeout bounds it anyway.
@@ -79,7 +74,7 @@ class Reap:
 
         Raises as `run` does otherwise.
         """
-        _require_plannable(connection, table)
+        reap_standing.require_plannable(connection, table)
         with row_security(connection, allowed=table.all_visible_policies):
             return self._plan(connection, table)
 
@@ -126,7 +121,7 @@ class Reap:
         standing = self._standing(connection, table, memory)
         relations = reap_leaves.writable(connection, table, written_columns(table))
         sweeps = relations
-        if len(relations) > 1 and not reap_leaves.needs_scan(standing.support):
+        if len(relations) > 1 and not standing.needs_scan:
             sweeps = reap_leaves.with_expired(connection, table, relations, include_stale=self.include_stale)
         ceiling = partition_ceiling.read(connection, table)
         noting = _NotingGuard(guard)
@@ -139,12 +134,11 @@ class Reap:
                 policy=policy,
                 relations=relations,
                 sweeps=sweeps,
-                support=standing.support,
+                standing=standing,
                 guard=noting,
                 tally=tally,
                 memory=memory,
                 include_stale=self.include_stale,
-                logged=standing.logged,
                 ceiling=ceiling,
             )
             try:
@@ -165,31 +159,10 @@ class Reap:
     def _standing(self, connection: Connection, table: JobTable, memory: ReapMemory | None) -> Standing:
         known = memory.known_standing() if memory is not None else None
         if known is None:
-            logged = self._require(connection, table)
-            try:
-                known = Standing(logged, index_support.read(connection, table))
-            except psycopg.Error as error:
-                if not is_busy(error):
-                    raise
-                return self._standing_while_locked(logged, memory)
-            if memory is not None:
+            known, lasting = reap_standing.find(connection, table, memory.standing if memory is not None else None)
+            if memory is not None and lasting:
                 memory.found(known)
         return known
-
-    def _standing_while_locked(self, logged: bool, memory: ReapMemory | None) -> Standing:  # noqa: FBT001
-        """What holds while a lock on some leaf keeps the planner from saying: as it was, or that no index helps."""
-        if memory is not None and memory.standing is not None:
-            return replace(memory.standing, logged=logged)
-        return Standing(logged, IndexSupport({}, small=False, leases=SQL(""), tree=()))
-
-    def _require(self, connection: Connection, table: JobTable) -> bool:
-        """Check what reaping needs; returns whether the reap log can be written."""
-        _require_mapped(table)
-        require_reapable(connection, table, written_columns(table))
-        logged = history.reap_log_writable(connection)
-        if not logged and "attempts" not in table.fields:
-            raise _log_missing(table, "writable")
-        return logged
 
     def _left(self, connection: Connection, table: JobTable) -> tuple[int | None, int | None]:
         """How many leases are stale, and how many expired, now; None where a lock keeps them from being read."""
@@ -200,21 +173,3 @@ class Reap:
                 raise
             return None, None
         return found.total("stale"), found.total("expired")
-
-
-def _require_mapped(table: JobTable) -> None:
-    if problems := reaping_problems(table):
-        raise ConfigError(tuple(problems))
-
-
-def _require_plannable(connection: Connection, table: JobTable) -> None:
-    _require_mapped(table)
-    if "attempts" not in table.fields and not history.reap_log_readable(connection):
-        raise _log_missing(table, "readable")
-
-
-def _log_missing(table: JobTable, what: str) -> NotInstalled:
-    return NotInstalled(
-        f"{table.name}: the table keeps no attempts, so they are counted in pgq_ops.reap_log, which is not"
-        f" there or not {what}: run `pgq-ops install` and `pgq-ops grants`, or map columns.attempts"
-    )

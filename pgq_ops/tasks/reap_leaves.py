@@ -12,22 +12,15 @@ from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import literal
 from pgq_ops.job_table.table import Relation
-from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.stats.index_support import IndexSupport
 
 # One statement looks into so many leaves: a lock on one of them spoils the look at few others.
 LEAVES_AT_ONCE = 50
-
-
-def needs_scan(support: IndexSupport) -> bool:
-    """Whether no index leads to the running jobs or to the expired ones, so that the table itself must be read."""
-    return not ({Question.RUNNING, Question.EXPIRED_IN_ORDER} & support.serving.keys())
 
 
 def writable(connection: Connection, table: JobTable, columns: Sequence[str]) -> list[Relation]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from pgq_ops.config.policy import MassExpiry, QueuePolicy
-    from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.tasks.reap_standing import Standing
     from pgq_ops.tasks.reap_sweep import Cut, Refused
 
 Monotonic = Callable[[], float]
@@ -31,14 +31,6 @@ SCAN_SHARE = 0.05
 # A GRANT, an index or an installed schema is noticed after this long; asking each time would cost more than
 # an idle look for expired leases.
 STANDING_SECONDS = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What the reaper may do and what helps it: whether the reap log can be written, and which indexes serve."""
-
-    logged: bool
-    support: IndexSupport
 
 
 @dataclass(slots=True)

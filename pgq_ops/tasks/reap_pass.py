@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from pgq_ops import sql
+from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.index_support import Question
-from pgq_ops.tasks.reap_leaves import needs_scan
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
 from pgq_ops.tasks.reap_statement import ReapStatement
 from pgq_ops.tasks.reap_sweep import RelationBusy, Sweep
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable, Relation
-    from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.tasks.reap_memory import ReapMemory
+    from pgq_ops.tasks.reap_standing import Standing
     from pgq_ops.tasks.reap_tally import Tally
     from pgq_ops.tasks.task import Guard
 
@@ -46,12 +46,11 @@ class Pass:
     policy: QueuePolicy
     relations: list[Relation]
     sweeps: list[Relation]
-    support: IndexSupport
+    standing: Standing
     guard: Guard
     tally: Tally
     memory: ReapMemory | None
     include_stale: bool = False
-    logged: bool = False
     ceiling: composing.Composable | None = None
     taken: int = 0
     mass_expired: int = 0
@@ -97,19 +96,21 @@ class Pass:
         for order in self._orders(relation):
             if not self._sweep(relation, order):
                 return
-        if self.memory is not None and needs_scan(self.support):
+        if self.memory is not None and self.standing.needs_scan:
             self.memory.scanned(relation.oid, time.monotonic() - begun)
 
     def _orders(self, relation: Relation) -> Iterator[PageOrder]:
         """One order where an index helps; else stretches of the heap, from where the last pass stopped."""
-        if not needs_scan(self.support) or (self.table.partitioned and relation == self.table.relation):
+        if not self.standing.needs_scan or (self.table.partitioned and relation == self.table.relation):
             lease = LeaseTerms(self.table, (self.policy,)).column()
-            by_lease = Question.EXPIRED_IN_ORDER in self.support.serving and self.policy.lease.missing_after is None
+            by_lease = Question.EXPIRED_IN_ORDER in self.standing.serving and self.policy.lease.missing_after is None
             yield PageOrder.by_lease(self.table, lease) if lease and by_lease else PageOrder.by_key(self.table)
             return
         if self.memory is not None and not self.memory.may_scan(relation.oid):
             return
-        row = self.connection.execute(sql.statement("reap/blocks"), {"oid": relation.oid}).fetchone()
+        row = self.connection.execute(
+            sql.statement("reap/blocks"), {"name": quoted(relation.schema, relation.name)}
+        ).fetchone()
         place = self._place(relation)
         begin = self.memory.next_block.pop(place, 0) if self.memory is not None else 0
         for block in range(begin, int(row[0]) if row else 0, STRETCH_BLOCKS):
@@ -141,7 +142,7 @@ class Pass:
         sweep = Sweep(
             connection=self.connection,
             statement=ReapStatement(
-                self.table, relation, self.policy, order, self.include_stale, self.ceiling, self.logged
+                self.table, relation, self.policy, order, self.include_stale, self.ceiling, self.standing.logged
             ),
             guard=self.guard,
             batch_size=self.policy.reaper.batch_size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from psycopg import sql as composing
@@ -115,6 +115,14 @@ class ReapStatement:
         fragments = {"table": self.relation.sql, "column": identifier(written[0])}
         connection.execute(sql.statement("reap/lock_table", fragments), {})
 
+    def lock_log(self, connection: Connection) -> None:
+        """Take, inside the caller's transaction, the lock that the log needs; raises the driver's LockNotAvailable."""
+        connection.execute(sql.statement("reap/lock_log"), {})
+
+    def without_log(self) -> ReapStatement | None:
+        """The same without writing the log; None where the log is what counts the attempts."""
+        return replace(self, logged=False) if "attempts" in self.table.fields else None
+
     def _fragments(self) -> dict[str, composing.Composable]:
         changes = ReapChanges(self.table, self.policy, self.ceiling)
         owner = self.table.fields.get("owner")
@@ -134,6 +142,7 @@ class ReapStatement:
             "delay_seconds": changes.delay_seconds(),
             "is_reapable": LeaseTerms(self.table, (self.policy,)).is_reapable(include_stale=self.include_stale),
             "in_policy": self.table.in_policy(self.policy),
+            "is_running": self.table.is_state("running"),
             "same_row": self.table.same_row("taken"),
             "assignments": changes.assignments(),
             "carried_order": self.order.carried(),

@@ -163,11 +163,25 @@ class Sweep:
             raise error
         if is_busy(error) and not self._checked_table:
             self._checked_table = True
-            try:
-                with self.connection.transaction():
-                    self.statement.lock_table(self.connection)
-            except errors.LockNotAvailable as busy:
-                raise RelationBusy from busy
+            if self._is_locked(self.statement.lock_table):
+                raise RelationBusy from error
+            if self.statement.logged and self._is_locked(self.statement.lock_log):
+                self._go_on_without_log(error)
+
+    def _is_locked(self, lock: Callable[[Connection], None]) -> bool:
+        try:
+            with self.connection.transaction():
+                lock(self.connection)
+        except errors.LockNotAvailable:
+            return True
+        return False
+
+    def _go_on_without_log(self, error: psycopg.Error) -> None:
+        """Jobs matter more than their history: somebody holds a lock on the log."""
+        unlogged = self.statement.without_log()
+        if unlogged is None:
+            raise RelationBusy from error
+        self.statement = unlogged
 
 
 def _reason(error: psycopg.Error | CopySwallowed) -> str:

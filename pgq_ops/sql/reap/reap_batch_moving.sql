@@ -7,7 +7,7 @@ WITH taken AS MATERIALIZED (
     UPDATE {table} AS j SET {assignments}
     FROM taken
     WHERE NOT taken.pgq_ops_bury AND {same_row} AND {is_reapable} AND {in_policy}
-    RETURNING taken.pgq_ops_key
+    RETURNING taken.pgq_ops_key, {is_running} AS pgq_ops_runs
 ), removed AS (
     DELETE FROM {table} AS j USING taken
     WHERE taken.pgq_ops_bury AND {same_row} AND {is_reapable} AND {in_policy}
@@ -18,6 +18,6 @@ WITH taken AS MATERIALIZED (
     FROM removed AS j JOIN taken ON taken.pgq_ops_key = j.pgq_ops_key
     RETURNING 1
 ), written AS (
-    SELECT pgq_ops_key FROM requeued UNION ALL SELECT pgq_ops_key FROM removed
+    SELECT pgq_ops_key FROM requeued WHERE pgq_ops_runs IS NOT TRUE UNION ALL SELECT pgq_ops_key FROM removed
 ){record}
 {report}

@@ -1,0 +1,73 @@
+"""What the reaper may do with a job table, and which indexes help it: asked before a pass, remembered for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from pgq_ops.binding.access import require_reapable
+from pgq_ops.binding.reaping import reaping_problems
+from pgq_ops.db.failures import is_busy
+from pgq_ops.errors import ConfigError, NotInstalled
+from pgq_ops.job_table.changes import written_columns
+from pgq_ops.schema import history
+from pgq_ops.stats import index_support
+from pgq_ops.stats.index_support import Question
+
+if TYPE_CHECKING:
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether the reap log can be written, and which questions an index answers."""
+
+    logged: bool
+    serving: frozenset[Question] = frozenset()
+
+    @property
+    def needs_scan(self) -> bool:
+        """Whether no index leads to the running jobs or to the expired ones, so that the table itself must be read."""
+        return not ({Question.RUNNING, Question.EXPIRED_IN_ORDER} & self.serving)
+
+
+def find(connection: Connection, table: JobTable, before: Standing | None) -> tuple[Standing, bool]:
+    """How things stand, and whether that is worth remembering.
+
+    It is not while a lock on some leaf keeps the planner from saying: then it is as it was `before`, or as if no
+    index helped, and the other leaves are reaped. Raises ConfigError, NotPermitted, NotInstalled, the driver's errors.
+    """
+    require_mapped(table)
+    require_reapable(connection, table, written_columns(table))
+    logged = history.reap_log_writable(connection)
+    if not logged and "attempts" not in table.fields:
+        raise _log_missing(table, "writable")
+    try:
+        return Standing(logged, frozenset(index_support.read(connection, table).serving)), True
+    except psycopg.Error as error:
+        if not is_busy(error):
+            raise
+        return replace(before or Standing(logged), logged=logged), False
+
+
+def require_mapped(table: JobTable) -> None:
+    """Raise ConfigError with all that the mapping lacks."""
+    if problems := reaping_problems(table):
+        raise ConfigError(tuple(problems))
+
+
+def require_plannable(connection: Connection, table: JobTable) -> None:
+    """Raise what keeps a plan from being made, which only reads."""
+    require_mapped(table)
+    if "attempts" not in table.fields and not history.reap_log_readable(connection):
+        raise _log_missing(table, "readable")
+
+
+def _log_missing(table: JobTable, what: str) -> NotInstalled:
+    return NotInstalled(
+        f"{table.name}: the table keeps no attempts, so they are counted in pgq_ops.reap_log, which is not"
+        f" there or not {what}: run `pgq-ops install` and `pgq-ops grants`, or map columns.attempts"
+    )
