@@ -68,6 +68,12 @@ class NotPermitted(PgqOpsError):
         self.remedy = remedy
 
 
+class TableChanged(PgqOpsError):
+    """The table is not as it was bound; it is to be bound anew."""
+
+    exit_code = 4
+
+
 class NotInstalled(PgqOpsError):
     """The `pgq_ops` schema is needed and not there; run `pgq-ops install`."""
 

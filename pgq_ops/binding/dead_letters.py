@@ -44,7 +44,7 @@ def bind(
     problems += _unfitting(connection, key, relation, [(job_columns[name], targets[name]) for name in shared])
     if problems:
         raise ConfigError(tuple(problems))
-    return DeadLetterTable(relation, tuple(shared))
+    return DeadLetterTable(relation, tuple(shared), frozenset(job_columns))
 
 
 def _alter(relation: Relation, change: str) -> str:
@@ -87,11 +87,13 @@ def _unfitting(
 ) -> list[Problem]:
     """Columns whose type there cannot take the job's."""
     types = {"sources": [source.base_type for source, _ in pairs], "targets": [target.base_type for _, target in pairs]}
-    assignable = [row[0] for row in connection.execute(sql.statement("catalog/assignment_casts"), types).fetchall()]
+    lossless = [row[0] for row in connection.execute(sql.statement("catalog/lossless_casts"), types).fetchall()]
     problems = []
-    for (source, target), fits in zip(pairs, assignable, strict=True):
+    for (source, target), fits in zip(pairs, lossless, strict=True):
         narrower = target.length is not None and (source.length is None or source.length > target.length)
-        if not fits or narrower:
+        # numeric(10, 2), timestamp(0): whatever is beyond is rounded without an error.
+        rounding = "(" in target.type_name and target.length is None and target.type_name != source.type_name
+        if not fits or narrower or rounding:
             what = f"column {target.name!r} of {relation} is {target.type_name}, too narrow for {source.type_name}"
             hint = _alter(relation, f"ALTER COLUMN {quoted(target.name)} TYPE {source.type_name}")
             problems.append(Problem(key, what, hint))

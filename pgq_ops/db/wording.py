@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 from psycopg import errors
 
-from pgq_ops.errors import PgqOpsError
+from pgq_ops.errors import PgqOpsError, TableChanged
 from pgq_ops.logs import one_line
 
 # Names that are gone, types that no longer fit, privileges that were taken.
@@ -27,5 +27,7 @@ def in_words(error: BaseException) -> str:
 
 def tells_of_change(error: BaseException | None) -> bool:
     """Whether a table, a column, its type or a privilege is not what it was when the job table was bound."""
+    if isinstance(error, TableChanged):
+        return True
     states = [one.sqlstate for one in (error, error and error.__cause__) if isinstance(one, psycopg.Error)]
     return bool(states) and (states[0] or "").startswith(_NAMES_TYPES_AND_RIGHTS)

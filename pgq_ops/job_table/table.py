@@ -67,10 +67,11 @@ class StateRule:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTable:
-    """Where buried jobs are moved to, and the columns that are copied, by name."""
+    """Where buried jobs are moved to, the columns that are copied, by name, and all that a job has."""
 
     relation: Relation
     columns: tuple[str, ...]
+    job_columns: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.errors import ActionFailed
+from pgq_ops.binding.access import quoted
+from pgq_ops.errors import ActionFailed, TableChanged
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.leases import LeaseTerms
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.job_table.table import DeadLetterTable, JobTable, Relation
     from pgq_ops.tasks.reap_page import Page, PageOrder
 
 # Enough to find them again; a mass of jobs is not listed in a log line.
@@ -89,7 +90,19 @@ class ReapStatement:
             rows = connection.execute(self.batch(connection, page), parameters).fetchall()
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
+            if rows and self.table.dead_letters is not None:
+                self._require_all_columns_copied(connection, self.table.dead_letters)
         return Batch(tuple(Group(*row[:-2]) for row in rows), rows[0][-2] if rows else None)
+
+    def _require_all_columns_copied(self, connection: Connection, letters: DeadLetterTable) -> None:
+        """Raise TableChanged where jobs have got a column since the binding: what it holds would be lost.
+
+        Within the batch's transaction, whose lock on the table keeps further columns away until it is over.
+        """
+        parameters = {"name": quoted(self.relation.schema, self.relation.name)}
+        row = connection.execute(sql.statement("reap/column_names"), parameters).fetchone()
+        if row is not None and (new := set(row[0] or ()) - letters.job_columns):
+            raise TableChanged(f"{self.table} has a new column {', '.join(sorted(new))}, which was not copied yet")
 
     def parameters(self, page: Page, limit: int, skip: Sequence[str] = ()) -> dict[str, Any]:
         """Every parameter of `batch`."""

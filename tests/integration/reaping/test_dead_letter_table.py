@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pgq_ops.errors import ConfigError
+from pgq_ops.errors import ConfigError, TableChanged
+from pgq_ops.tasks.reap import Reap
+from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
@@ -72,6 +74,11 @@ def test_a_trigger_that_swallows_copies_loses_nothing(database: Database) -> Non
         ("CREATE TABLE dead_jobs (LIKE jobs, reason text NOT NULL)", "NOT NULL without a default"),
         ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER status TYPE varchar(3)", "too narrow"),
         ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER attempts TYPE uuid USING NULL", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER id TYPE int", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER id TYPE double precision", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER run_at TYPE date", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER run_at TYPE timestamptz(0)", "too narrow"),
+        ("CREATE TABLE dead_jobs (LIKE jobs); ALTER TABLE dead_jobs ALTER queue TYPE name", "too narrow"),
         ("SELECT 1", "there is no table"),
     ],
 )
@@ -90,3 +97,18 @@ def test_a_job_that_a_child_row_holds_is_passed_over(database: Database) -> None
         child.execute("INSERT INTO notes VALUES (%s)", [held])
         result = reap(database, MOVING)
         assert (result.dead_lettered, result.remaining, result.locked) == (29, 1, 0)
+
+
+@pytest.mark.case("D1")
+def test_no_job_is_moved_without_a_column_that_jobs_have_got_since_the_binding(database: Database) -> None:
+    prepare(database)
+    bound = bind_toml(database, MOVING)
+    database.execute("ALTER TABLE jobs ADD COLUMN tenant text DEFAULT 'somebody'")
+    with pytest.raises(TableChanged, match="tenant"):
+        Reap(remembers=True).run(bound.connection, bound.table, lambda: True)
+    assert statuses(database) == {"running": 60}
+    with pytest.raises(ConfigError, match="no column 'tenant'"):
+        reap(database, MOVING)
+    database.execute("ALTER TABLE dead_jobs ADD COLUMN tenant text")
+    assert reap(database, MOVING).dead_lettered == 30
+    assert database.value("SELECT count(*) FROM dead_jobs WHERE tenant = 'somebody'") == 30
