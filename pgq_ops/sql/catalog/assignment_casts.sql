@@ -1,9 +1,0 @@
--- Which of the type pairs (%(sources)s and %(targets)s, text arrays of format_type() names) can be assigned:
--- the same type, or an assignment cast. One boolean a pair, in order.
-SELECT pair.source = pair.target
-       OR pair.target IN ('text', 'character varying')
-       OR EXISTS (SELECT FROM pg_cast AS c
-                  WHERE c.castsource = to_regtype(pair.source) AND c.casttarget = to_regtype(pair.target)
-                    AND c.castcontext IN ('a', 'i')) AS assignable
-FROM unnest(%(sources)s::text[], %(targets)s::text[]) WITH ORDINALITY AS pair(source, target, position)
-ORDER BY pair.position
