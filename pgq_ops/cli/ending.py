@@ -24,7 +24,8 @@ def exit_code(command: Callable[[], object]) -> int:
         try:
             command()
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed by whoever started us: a service needs none
+                sys.stdout.flush()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
@@ -70,4 +71,5 @@ def _failed(error: Exception) -> int:
 
 def tell(message: str) -> None:
     """Write a line for the person, on stderr: stdout belongs to the command's result."""
-    print(message, file=sys.stderr)  # noqa: T201 (this is what print is for)
+    if sys.stderr is not None:  # else print() would take stdout
+        print(message, file=sys.stderr)  # noqa: T201 (this is what print is for)

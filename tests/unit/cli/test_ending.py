@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from pgq_ops import errors, logs
-from pgq_ops.cli.ending import exit_code
+from pgq_ops.cli.ending import INTERNAL_ERROR, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,3 +84,16 @@ def test_an_interruption_and_an_ordinary_end_are_quiet(
 def test_a_command_that_ends_well_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(lambda: None) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_stdout_a_command_ends_as_it_would_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert exit_code(lambda: None) == 0
+
+
+def test_without_a_stderr_what_went_wrong_does_not_go_to_stdout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert exit_code(lambda: 1 / 0) == INTERNAL_ERROR
+    assert capsys.readouterr().out == ""
