@@ -18,6 +18,8 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pgq_ops.log_writer import LogWriter
+
 MASK = "***"
 _ROOT = "pgq_ops"
 _FIELDS = "pgq_ops_fields"
@@ -76,9 +78,14 @@ def get(name: str) -> Log:
     return Log(name)
 
 
-def configure(form: Literal["text", "json"] = "text", level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send all logs, those of libraries too, to `stream` (stderr by default); replaces an earlier set-up."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def configure(
+    form: Literal["text", "json"] = "text",
+    level: int = logging.INFO,
+    stream: TextIO | None = None,
+    writer: LogWriter | None = None,
+) -> None:
+    """Send all logs, those of libraries too, to `writer`, else to `stream` (stderr by default), and nowhere else."""
+    handler = logging.StreamHandler(stream or sys.stderr) if writer is None else _WriterHandler(writer)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.raiseExceptions = False  # a broken pipe behind stderr is no reason for a traceback
     root = logging.getLogger()
@@ -88,6 +95,17 @@ def configure(form: Literal["text", "json"] = "text", level: int = logging.INFO,
     root.setLevel(level)
     for name, least in _TALKATIVE.items():
         logging.getLogger(name).setLevel(max(level, least))
+
+
+class _WriterHandler(logging.Handler):
+    """Formats in the thread that logs, and leaves the writing to another."""
+
+    def __init__(self, writer: LogWriter) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._writer.put(self.format(record))
 
 
 class TextFormatter(logging.Formatter):

@@ -18,6 +18,7 @@ from pgq_ops.agent.work import Work
 from pgq_ops.errors import PgqOpsError, UsageError
 from pgq_ops.exporter.server import MetricsServer
 from pgq_ops.exporter.store import Store
+from pgq_ops.log_writer import LogWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,6 +42,9 @@ _CONFIG_ACCEPTED = metrics.gauge(
     "config_accepted", "Whether the configuration as it is now was taken over; 0: it is broken, the one before is used."
 )
 
+# Log lines that nobody reads by then are lost.
+DRAIN_SECONDS = 1.0
+
 log = logs.get("agent")
 
 
@@ -60,6 +64,7 @@ class AgentProcess:
         self._failure: ConfigError | None = None
         self._file = ConfigFile(self._loaded.path)
         self._work = Work(self._loaded, self._kinds, self._store, self._fail)
+        self._writer: LogWriter | None = None
 
     def run(self) -> None:
         """Serve and work until a signal comes.
@@ -67,7 +72,8 @@ class AgentProcess:
         Raises UsageError where the port is taken, ConfigError if nothing of the configuration fits the database.
         """
         config = self._loaded.config
-        logs.configure(config.agent.log_format)
+        self._writer = _stderr_writer()
+        logs.configure(config.agent.log_format, writer=self._writer)
         metrics.REGISTRY.register(self._store)
         server = MetricsServer(config.agent.address, metrics.REGISTRY, self._not_ready)
         try:
@@ -78,9 +84,11 @@ class AgentProcess:
             self._work.start()
             self._until_stopped()
             clean = self._work.stop(STOP_SECONDS)
+            log.info("agent.stopped", clean=clean)
         finally:
             server.stop()
-        log.info("agent.stopped", clean=clean)
+            if self._writer is not None:
+                self._writer.drain(DRAIN_SECONDS)
         if self._failure is not None:
             raise self._failure
         if not clean:
@@ -107,7 +115,7 @@ class AgentProcess:
             return
         _CONFIG_ACCEPTED.set(1)
         self._loaded, config = loaded, loaded.config
-        logs.configure(config.agent.log_format)
+        logs.configure(config.agent.log_format, writer=self._writer)
         if config.agent.listen != before.agent.listen:
             log.warning("config.needs_restart", key="agent.listen", still=before.agent.listen)
         if (config.database, config.agent.mode) == (before.database, before.agent.mode):
@@ -156,6 +164,14 @@ class AgentProcess:
             pid=os.getpid(),
         )
         tell_notes(loaded, self._kinds)
+
+
+def _stderr_writer() -> LogWriter | None:
+    """The logs' way to stderr; None where that is closed, or no file."""
+    try:
+        return LogWriter(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _leave(code: int) -> NoReturn:

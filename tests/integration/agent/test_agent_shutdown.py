@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.support.agent import wait_until
 from tests.support.gate import Gate
+from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,3 +100,29 @@ def test_a_port_that_is_taken_is_one_message_and_no_session(jobs: Database, star
     assert str(port) in agent.log.read_text()
     assert len(agent.log.read_text().splitlines()) == 1
     assert jobs.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pgq-ops/%%'", {}) == 0
+
+
+def test_stderr_that_nobody_reads_keeps_it_neither_from_reaping_nor_from_ending(database: Database) -> None:
+    """More log lines than a pipe holds: a line for each of the rows that a constraint refuses."""
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ADD CHECK (id > 1000 OR status <> 'pending')")
+    database.execute(
+        "INSERT INTO jobs (id, status, lease_until, attempts)"
+        " SELECT n, 'running', now() - interval '1 minute', 0 FROM generate_series(1, 1010) AS n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pgq-ops.toml"
+        toml = FIELD.replace("[job_tables.jobs.reaper]", '[job_tables.jobs.reaper]\nevery = "100ms"\nsettle = "0s"')
+        path.write_text('[agent]\nmode = "manage"\nlisten = "127.0.0.1:0"\n' + toml, encoding="utf-8")
+        command = [sys.executable, "-m", "pgq_ops", "agent", "--config", str(path)]
+        environment = {**os.environ, "PGQ_OPS_DSN": database.dsn}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
+            wait_until(
+                lambda: database.value("SELECT count(*) = 10 FROM jobs WHERE status = 'pending'"),
+                seconds=40,
+                what="the others are reaped",
+            )
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            assert process.stderr is not None
+            assert len(process.stderr.read()) > 60_000
