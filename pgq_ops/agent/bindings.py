@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import logs
 from pgq_ops.binding.bind import bind
-from pgq_ops.config.schema import dotted
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, PgqOpsError
 
@@ -93,7 +92,9 @@ class Bindings:
         config = self._loaded.config
         try:
             with driver_errors(f"read the catalog for {name}"):
-                bound = bind(connection, name, config.job_tables[name], config.database, self._preset_columns(name))
+                bound = bind(
+                    connection, name, config.job_tables[name], config.database, self._loaded.preset_columns(name)
+                )
         except DatabaseUnreachable:
             raise
         except PgqOpsError as error:
@@ -108,11 +109,6 @@ class Bindings:
         self.changes += binding.table is None
         binding.table, binding.error, binding.notes = bound.table, None, bound.notes
         return None
-
-    def _preset_columns(self, name: str) -> frozenset[str]:
-        columns = self._loaded.config.job_tables[name].columns.mapped()
-        origins = {column: self._loaded.origins[dotted(("job_tables", name, "columns", column))] for column in columns}
-        return frozenset(column for column, origin in origins.items() if origin.startswith("preset "))
 
     def _tell(self, name: str, binding: _Binding) -> None:
         """Log what is new since the last time: an error, its end, a note."""

@@ -73,11 +73,8 @@ def bind_each(
             known = f"there are {', '.join(tables)}"
             raise UsageError(f'"{name}" is no job table of the configuration: {did_you_mean(name, tables) or known}')
     for name in names or tables:
-        columns = tables[name].columns.mapped()
-        origins = {column: loaded.origins[dotted(("job_tables", name, "columns", column))] for column in columns}
-        preset = frozenset(column for column, origin in origins.items() if origin.startswith("preset "))
         try:
-            yield name, bind(connection, name, tables[name], loaded.config.database, preset)
+            yield name, bind(connection, name, tables[name], loaded.config.database, loaded.preset_columns(name))
         except (ConfigError, NotPermitted) as error:
             yield name, error
 

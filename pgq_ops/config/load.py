@@ -40,6 +40,12 @@ class LoadedConfig:
     origins: Mapping[str, str]
     notes: tuple[str, ...]
 
+    def preset_columns(self, name: str) -> frozenset[str]:
+        """The parts of a job table's `columns` that come from its preset: those it lacks may be left out."""
+        columns = self.config.job_tables[name].columns.mapped()
+        origins = {part: self.origins[dotted(("job_tables", name, "columns", part))] for part in columns}
+        return frozenset(part for part, origin in origins.items() if origin.startswith("preset "))
+
     @property
     def no_file(self) -> str:
         """Which file was looked for in vain; empty where one was read."""

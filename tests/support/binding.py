@@ -43,13 +43,7 @@ def config_of(toml: str, dsn: str) -> tuple[Config, frozenset[str]]:
     loaded = loaded_of(toml, dsn)
     config = loaded.config
     [name] = config.job_tables
-    start = f"job_tables.{name}.columns."
-    columns = {
-        key.removeprefix(start).split(".")[0]
-        for key, origin in loaded.origins.items()
-        if key.startswith(start) and origin.startswith("preset")
-    }
-    return config, frozenset(columns)
+    return config, loaded.preset_columns(name)
 
 
 @dataclass(frozen=True, slots=True)
