@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -42,18 +43,18 @@ def watch(inspector: Inspector, every: float) -> None:
         raise failure
     lines = screen(seen, width_of(console))
     try:
-        with _ended_by_signals(), _painting(console, every) as paint:
+        with _ended_by_signals() as ended, _painting(console, every) as paint:
             away_since: float | None = None
-            while True:
-                paint(lines)
-                time.sleep(every)
+            paint(lines)
+            while not ended.wait(every):
                 try:
                     lines = screen(inspector.look(), width_of(console))
                     away_since = None
                 except PgqOpsError as error:
                     away_since = away_since or time.time()
                     lines = _away(error, away_since, width_of(console))
-    except KeyboardInterrupt:
+                paint(lines)
+    finally:
         if _redraws(console):
             show(console, lines)
 
@@ -101,16 +102,23 @@ def _frame(console: Console, lines: Sequence[Text], every: float) -> str:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the screen as Ctrl-C does, so that the terminal is put back in order."""
+def _ended_by_signals() -> Iterator[threading.Event]:
+    """Gives what is set by Ctrl-C, SIGTERM or SIGHUP, so that the terminal is put back in order.
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    An exception instead could be raised, and lost, inside the driver. The second signal raises one: a connection
+    attempt may last seconds.
+    """
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
         del number, frame
-        raise KeyboardInterrupt
+        if ended.is_set():
+            raise KeyboardInterrupt
+        ended.set()
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield ended
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
