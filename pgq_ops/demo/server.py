@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import tempfile
 import time
 from pathlib import Path
@@ -16,13 +15,12 @@ from pgq_ops.demo.account import runnable_by, server_account
 from pgq_ops.demo.binaries import Binaries, find_binaries
 from pgq_ops.demo.initdb import EmbeddedServerError, make_data
 from pgq_ops.demo.lifeline import Lifeline
+from pgq_ops.demo.ports import free_port
 from pgq_ops.demo.server_folder import ServerFolder, clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Below the range that Linux gives to outgoing connections (from 32768), so that a restart finds its port free.
-_PORTS = range(20_000, 32_000)
 _START_SECONDS = 60.0  # a busy machine with two cores needed 2
 _STOP_SECONDS = 20.0
 _READY_LINE = 7  # of postmaster.pid, counted from 0 (PostgreSQL: pidfile.h, LOCK_FILE_LINE_PM_STATUS)
@@ -85,7 +83,7 @@ class EmbeddedServer:
         if self.running:
             return
         # Another process may take a port between our look and the server's start.
-        for port in [self.port] if self.port else [_free_port() for _ in range(5)]:
+        for port in [self.port] if self.port else [free_port() for _ in range(5)]:
             self.port = port
             if self._launch():
                 return
@@ -152,14 +150,3 @@ class EmbeddedServer:
         if self._process is not None and self._process.end(signal_name, _STOP_SECONDS):
             self._process = None
         return self._process is None
-
-
-def _free_port() -> int:
-    while True:
-        port = secrets.choice(_PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port

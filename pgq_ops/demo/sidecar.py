@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,14 +11,13 @@ from urllib.request import urlopen
 
 from pgq_ops.demo import schedule
 from pgq_ops.demo.environment import child_environment
+from pgq_ops.demo.ports import free_port
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# As the embedded server's: below the range that Linux gives to outgoing connections.
-_PORTS = range(20_000, 32_000)
 _STOP_SECONDS = 10.0
 _ASK_SECONDS = 0.5
 
@@ -54,7 +51,7 @@ class Sidecar:
     """`pgq-ops agent`, running until `end()` or until the demo is gone, however it goes."""
 
     def __init__(self, dsn: str, folder: Path) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.config = folder / "pgq-ops.toml"
         self._log = folder / "agent.log"
         self.config.write_text(
@@ -112,14 +109,3 @@ class Sidecar:
 
 def _agent_command(config: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "pgq_ops", "agent", "--config", str(config)]
-
-
-def _free_port() -> int:
-    while True:
-        port = secrets.choice(_PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
