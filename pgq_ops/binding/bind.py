@@ -16,7 +16,7 @@ from pgq_ops.db.connection import row_security
 from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.changes import written_columns
 from pgq_ops.job_table.columns import Clock
-from pgq_ops.job_table.table import JobTable, KeyColumn, Relation
+from pgq_ops.job_table.table import JobTable, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pgq_ops.config.job_table import JobTableConfig
     from pgq_ops.config.model import Database
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import KeyColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def bind(
     key = f"job_tables.{name}"
     found = find(connection, f"{key}.table", config.table)
     columns = catalog.columns(connection, found.oid)
-    primary = _primary_key(connection, found)
+    primary = catalog.primary_key(connection, found.oid)
     mapped = config.columns.mapped()
     named = [column.name for field, column in mapped.items() if column.name is not None and field != "payload"]
     access.require_readable(connection, found, columns, [*named, *(part.name for part in primary)])
@@ -102,7 +103,7 @@ def _bind(connection: Connection, name: str, config: JobTableConfig, catalogued:
     wants_reaper = "reaper" in config.requested_tasks
     if config.reaper.dead_letter_table is not None:
         place = f"{key}.reaper.dead_letter_table"
-        letters = dead_letters.bind(connection, place, config.reaper.dead_letter_table, relation, columns)
+        letters = dead_letters.bind(connection, place, config.reaper.dead_letter_table, table, columns)
         table = replace(table, dead_letters=letters)
     if problems := reaping_problems(table):
         if wants_reaper:
@@ -111,11 +112,6 @@ def _bind(connection: Connection, name: str, config: JobTableConfig, catalogued:
     else:
         table = replace(table, moves_rows=_moves_rows(connection, table))
     return Bound(table, tuple(notes))
-
-
-def _primary_key(connection: Connection, found: CatalogRelation) -> tuple[KeyColumn, ...]:
-    rows = connection.execute(sql.statement("catalog/primary_key"), {"oid": found.oid}).fetchall()
-    return tuple(KeyColumn(str(column), str(type_name)) for column, type_name in rows)
 
 
 def _needed(config: JobTableConfig, columns: Mapping[str, CatalogColumn]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg.rows import class_row
 
 from pgq_ops import sql
+from pgq_ops.job_table.table import KeyColumn
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -82,3 +83,9 @@ def columns(connection: Connection, oid: int) -> dict[str, CatalogColumn]:
     with connection.cursor(row_factory=class_row(CatalogColumn)) as cursor:
         cursor.execute(sql.statement("catalog/columns"), {"oid": oid})
         return {row.name: row for row in cursor.fetchall()}
+
+
+def primary_key(connection: Connection, oid: int) -> tuple[KeyColumn, ...]:
+    """The columns that address a row of a relation; empty without a primary key."""
+    rows = connection.execute(sql.statement("catalog/primary_key"), {"oid": oid}).fetchall()
+    return tuple(KeyColumn(str(column), str(type_name)) for column, type_name in rows)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.binding import catalog
 from pgq_ops.binding.access import quoted
 from pgq_ops.binding.relation import find
 from pgq_ops.errors import ConfigError, Problem
+from pgq_ops.job_table.columns import NUMBER_TYPES
+from pgq_ops.job_table.quoting import type_name
 from pgq_ops.job_table.table import DeadLetterTable, Relation
 
 if TYPE_CHECKING:
@@ -16,24 +21,28 @@ if TYPE_CHECKING:
 
     from pgq_ops.binding.catalog import CatalogColumn
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.columns import MappedColumn
+    from pgq_ops.job_table.table import JobTable
 
 _PERSISTENCE = {"u": "unlogged: a crash empties it", "t": "temporary"}
+_TEXTS = frozenset({"text", "character varying", "character"})
 
 
 def bind(
-    connection: Connection, key: str, text: str, job_table: Relation, job_columns: Mapping[str, CatalogColumn]
+    connection: Connection, key: str, text: str, job_table: JobTable, job_columns: Mapping[str, CatalogColumn]
 ) -> DeadLetterTable:
     """The dead-letter table named `text`; raises ConfigError where it could lose a job or a part of one."""
+    jobs = job_table.relation
 
     def create(schema: str, name: str) -> str:
         # A job may die twice, and the same key with it; and an identity would refuse the job's own id.
         how = "INCLUDING ALL EXCLUDING IDENTITY EXCLUDING INDEXES"
-        return f"CREATE TABLE {quoted(schema, name)} (LIKE {quoted(job_table.schema, job_table.name)} {how});"
+        return f"CREATE TABLE {quoted(schema, name)} (LIKE {quoted(jobs.schema, jobs.name)} {how});"
 
     found = find(connection, key, text, create)
     if found.persistence in _PERSISTENCE:
         raise ConfigError((Problem(key, f"{text!r} is {_PERSISTENCE[found.persistence]}", "use an ordinary table"),))
-    if found.oid == job_table.oid:
+    if found.oid == jobs.oid:
         raise ConfigError(
             (Problem(key, f"{text!r} is the job table itself", "leave the key out to keep dead jobs there"),)
         )
@@ -44,7 +53,28 @@ def bind(
     problems += _unfitting(connection, key, relation, [(job_columns[name], targets[name]) for name in shared])
     if problems:
         raise ConfigError(tuple(problems))
-    return DeadLetterTable(relation, tuple(shared), frozenset(job_columns))
+    return DeadLetterTable(
+        relation=relation,
+        columns=tuple(shared),
+        job_columns=frozenset(job_columns),
+        partitioned=found.kind == "p",
+        key=catalog.primary_key(connection, found.oid),
+        fields={field: _as_stored(mapped, targets) for field, mapped in job_table.fields.items()},
+    )
+
+
+def _as_stored(mapped: MappedColumn, targets: Mapping[str, CatalogColumn]) -> MappedColumn:
+    """A field of the job table as the dead-letter table has it, where a wider type may hold it.
+
+    Whole numbers and texts of any width are compared alike; anything else is read back as what it was.
+    """
+    target = None if mapped.name is None else targets[mapped.name]
+    if target is None or target.base_type == mapped.base_type:
+        return mapped
+    if {mapped.base_type, target.base_type} <= NUMBER_TYPES or {mapped.base_type, target.base_type} <= _TEXTS:
+        return replace(mapped, base_type=target.base_type, type_name=target.type_name, length=target.length)
+    value = composing.SQL("{}::{}").format(mapped.value, type_name(mapped.base_type))
+    return replace(mapped, value=value, type_name=target.type_name)
 
 
 def _alter(relation: Relation, change: str) -> str:

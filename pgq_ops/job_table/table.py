@@ -67,11 +67,17 @@ class StateRule:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTable:
-    """Where buried jobs are moved to, the columns that are copied, by name, and all that a job has."""
+    """Where buried jobs are moved to, the columns that are copied, by name, and all that a job has.
+
+    `key` is its own primary key, empty without one; `fields` are the job table's, as this one stores them.
+    """
 
     relation: Relation
     columns: tuple[str, ...]
     job_columns: frozenset[str]
+    partitioned: bool
+    key: tuple[KeyColumn, ...]
+    fields: Mapping[str, MappedColumn]
 
 
 @dataclass(frozen=True, slots=True)

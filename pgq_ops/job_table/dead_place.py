@@ -1,0 +1,94 @@
+"""Where dead letters are: in the job table's dead state, in the dead-letter table, or in both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from pgq_ops.errors import ConfigError, Problem
+from pgq_ops.job_table.table import StateRule
+
+if TYPE_CHECKING:
+    from pgq_ops.job_table.table import JobTable, Relation
+
+_EVERY_ROW = StateRule(where="true")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadPlace:
+    """One place with dead letters, as SQL over its row `j`.
+
+    `job_table` is the one they belong to. `table` is the place itself in the same terms: the job table, or the
+    dead-letter table as if it were one, with its own relation, key (often none) and types. All rows of a dead-letter
+    table are dead, whatever their state column says.
+    """
+
+    job_table: JobTable
+    table: JobTable
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    @property
+    def is_dead_letter_table(self) -> bool:
+        """Whether the dead letters were moved here, rather than left in the job table."""
+        return self.table.relation != self.job_table.relation
+
+    @property
+    def relation(self) -> Relation:
+        """The table in which they are."""
+        return self.table.relation
+
+    def is_dead(self) -> sql.Composable:
+        """Whether the row is a dead letter."""
+        return sql.SQL("true") if self.is_dead_letter_table else self.table.is_state("dead")
+
+    def shown_id(self) -> sql.Composable:
+        """The job's mapped id as text, else its key in the job table, else the row's address here."""
+        if "id" not in self.table.fields and self.job_table.key:
+            return self.job_table.key_text()
+        return self.table.shown_id()
+
+    def died_at(self) -> sql.Composable:
+        """When the job died as a finite timestamptz: `finished_at`, else `created_at`, else NULL."""
+        known = [self.table.fields[name] for name in ("finished_at", "created_at") if name in self.table.fields]
+        if not known:
+            return sql.SQL("NULL::timestamptz")
+        return sql.SQL("COALESCE({})").format(sql.SQL(", ").join(self.table.clock.finite(one) for one in known))
+
+    def text_of(self, field: str) -> sql.Composable:
+        """A mapped field as text; NULL where it is not mapped."""
+        mapped = self.table.fields.get(field)
+        return sql.SQL("NULL::text") if mapped is None else sql.SQL("{}::text").format(mapped.value)
+
+    def error(self) -> sql.Composable:
+        """The whole error as text, the elements of an array on lines of their own; NULL where none is mapped."""
+        mapped = self.table.fields.get("error")
+        if mapped is not None and mapped.base_type.endswith("[]"):
+            return sql.SQL("array_to_string({}, E'\\n')").format(mapped.value)
+        return self.text_of("error")
+
+
+def dead_places(table: JobTable) -> tuple[DeadPlace, ...]:
+    """The places where a job table's dead letters are, the job table first.
+
+    Raises ConfigError where neither a dead state nor a dead-letter table is mapped.
+    """
+    places = [DeadPlace(table, table)] if "dead" in table.states else []
+    if (letters := table.dead_letters) is not None:
+        there = replace(
+            table,
+            relation=letters.relation,
+            partitioned=letters.partitioned,
+            key=letters.key,
+            fields=letters.fields,
+            states={"dead": _EVERY_ROW},
+            dead_letters=None,
+        )
+        places.append(DeadPlace(table, there))
+    if not places:
+        key, hint = f"job_tables.{table.name}.states.dead", "map it, or set reaper.dead_letter_table"
+        raise ConfigError((Problem(key, "is not mapped, so there are no dead letters to find", hint),))
+    return tuple(places)
