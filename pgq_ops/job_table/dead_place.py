@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
-from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.table import StateRule
 
 if TYPE_CHECKING:
@@ -58,6 +57,12 @@ class DeadPlace:
             return sql.SQL("NULL::timestamptz")
         return sql.SQL("COALESCE({})").format(sql.SQL(", ").join(self.table.clock.finite(one) for one in known))
 
+    def age_seconds(self, moment: sql.Composable | None = None) -> sql.Composable:
+        """Seconds since `died_at()` (or the expression that holds it): never below 0, NULL where it is not known."""
+        since = self.died_at() if moment is None else moment
+        age = sql.SQL("CASE WHEN {0} > now() THEN 0 ELSE extract(epoch FROM now() - {0}) END::float8")
+        return sql.SQL("({})").format(age.format(since))
+
     def text_of(self, field: str) -> sql.Composable:
         """A mapped field as text; NULL where it is not mapped."""
         mapped = self.table.fields.get(field)
@@ -72,10 +77,7 @@ class DeadPlace:
 
 
 def dead_places(table: JobTable) -> tuple[DeadPlace, ...]:
-    """The places where a job table's dead letters are, the job table first.
-
-    Raises ConfigError where neither a dead state nor a dead-letter table is mapped.
-    """
+    """The places where a job table's dead letters are, the job table first; a configuration names at least one."""
     places = [DeadPlace(table, table)] if "dead" in table.states else []
     if (letters := table.dead_letters) is not None:
         there = replace(
@@ -86,9 +88,7 @@ def dead_places(table: JobTable) -> tuple[DeadPlace, ...]:
             fields=letters.fields,
             states={"dead": _EVERY_ROW},
             dead_letters=None,
+            all_visible_policies=False,
         )
         places.append(DeadPlace(table, there))
-    if not places:
-        key, hint = f"job_tables.{table.name}.states.dead", "map it, or set reaper.dead_letter_table"
-        raise ConfigError((Problem(key, "is not mapped, so there are no dead letters to find", hint),))
     return tuple(places)
