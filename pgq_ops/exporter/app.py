@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import make_wsgi_app
+from pgq_ops import logs
+from pgq_ops.exporter.rendering import Rendering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,10 +18,22 @@ if TYPE_CHECKING:
 
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 
+log = logs.get("exporter")
+
 
 def make_app(registry: CollectorRegistry, not_ready: Callable[[], str | None]) -> Application:
     """The WSGI application. `not_ready` gives the reason why the process is not ready, None once it is."""
-    metrics: Application = make_wsgi_app(registry)
+    rendering = Rendering(registry)
+
+    def metrics(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            answer = rendering.of(environ.get("HTTP_ACCEPT", ""), environ.get("HTTP_ACCEPT_ENCODING", ""))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is not for the client's eyes
+            # Our log: the error is a field of it, and no traceback is wanted.
+            log.error("exporter.failed", error=error)  # noqa: TRY400
+            return _answer(start_response, "500 Internal Server Error", "failed; the log says why")
+        start_response(answer.status, answer.headers)
+        return [answer.body]
 
     def readyz(_: Environ, start_response: StartResponse) -> Iterable[bytes]:
         reason = not_ready()
@@ -38,7 +51,7 @@ def make_app(registry: CollectorRegistry, not_ready: Callable[[], str | None]) -
         method = environ.get("REQUEST_METHOD")
         if method not in ("GET", "HEAD"):
             return _answer(start_response, "405 Method Not Allowed", "only GET and HEAD", ("Allow", "GET, HEAD"))
-        body = serve(environ | {"REQUEST_METHOD": "GET"}, start_response)
+        body = serve(environ, start_response)
         return [] if method == "HEAD" else body
 
     return app

@@ -7,10 +7,11 @@ from contextlib import suppress
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.simple_server import WSGIServer
 
 from pgq_ops.errors import UsageError
 from pgq_ops.exporter.app import make_app
+from pgq_ops.exporter.handler import Handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,33 +21,23 @@ if TYPE_CHECKING:
 # Prometheus, a second one, and probes of liveness and readiness come to a few at a time. The longest-lived
 # connection gives way to the newest one beyond that.
 _MOST_CLIENTS = 16
-# Silence on the socket. A scrape sends its request at once and reads the answer as fast as it can.
-_SILENCE_SECONDS = 5.0
+# Connections that wait to be accepted: one that finds no room tries again after a second, which a scrape should not.
+_MOST_WAITING = 512
 _POLL_SECONDS = 0.05
 
 _Request = socket.socket | tuple[bytes, socket.socket]
 
 
-class _Handler(WSGIRequestHandler):
-    timeout = _SILENCE_SECONDS
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-        """Say nothing: requests come every few seconds."""
-
-    def address_string(self) -> str:
-        return str(self.client_address[0])
-
-
 class _HttpServer(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 64
+    request_queue_size = _MOST_WAITING
 
     def __init__(self, family: socket.AddressFamily, address: tuple[str, int]) -> None:
         self.address_family = family
         self._clients: dict[_Request, None] = {}
         self._lock = Lock()
-        super().__init__(address, _Handler)
+        super().__init__(address, Handler)
 
     def server_bind(self) -> None:
         """Bind; the base class would ask the name service for its own name, which can take a long time."""
