@@ -41,6 +41,13 @@ def pending_index(table: JobTable, tree: Sequence[Branch]) -> str:
     return _statements(table, tree, "pending", order or _key(table))
 
 
+def dead_index(table: JobTable, tree: Sequence[Branch]) -> str:
+    """The index that leads to dead jobs, by `finished_at` where that is a column: it is written once, at the death."""
+    finished = table.fields.get("finished_at")
+    columns = _key(table) if finished is None or finished.name is None else [_column(finished.name)]
+    return _statements(table, tree, "dead", columns)
+
+
 def _key(table: JobTable) -> list[str]:
     if table.key:
         return [_column(part.name) for part in table.key if part.name != "tableoid"]

@@ -29,12 +29,17 @@ class Entry(NamedTuple):
             found.command(self.name)(function)
         command = get_command(found)
         command.name = self.name
-        parameters: list[Any] = list(command.params)
-        for parameter in parameters:
-            if parameter.param_type_name == "argument":
-                # Typer shows the type that Python has, such as list[str], beside the name.
-                parameter.display_type_rich = _no_type
+        _hide_types(command)
         return command
+
+
+def _hide_types(command: Any) -> None:  # noqa: ANN401 (as in Entry.load)
+    """Of arguments Typer would show the type that Python has, such as list[str], beside the name."""
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = _no_type
+    for subcommand in getattr(command, "commands", {}).values():
+        _hide_types(subcommand)
 
 
 def _no_type(ctx: Any) -> None:  # noqa: ANN401 (as in Entry.load)

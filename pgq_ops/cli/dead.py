@@ -1,0 +1,14 @@
+"""`pgq-ops dead`: what to do with jobs that will not be tried again by themselves."""
+
+from __future__ import annotations
+
+from pgq_ops.cli.dead_export import export
+from pgq_ops.cli.dead_list import list_dead
+from pgq_ops.cli.dead_show import show
+from pgq_ops.cli.lazy_group import subcommands
+
+app = subcommands("List, show or export dead letters.")
+
+app.command("list")(list_dead)
+app.command("show")(show)
+app.command("export")(export)

@@ -1,0 +1,56 @@
+"""The job tables of a command that reads dead letters: one after another, and none keeps the others back."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from psycopg import errors
+
+from pgq_ops.checks.index_advice import dead_index
+from pgq_ops.cli.job_tables import bind_tables, with_found_tables
+from pgq_ops.db.failures import driver_errors
+from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, PgqOpsError
+from pgq_ops.stats import partition_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+
+
+def each_table(
+    connection: Connection, loaded: LoadedConfig, names: Sequence[str], work: Callable[[JobTable], None]
+) -> dict[str, PgqOpsError | None]:
+    """Do the work for each named job table (all if none). Gives by name what went wrong with it, None for nothing.
+
+    Raises UsageError where there is no job table, DatabaseUnreachable.
+    """
+    tables = bind_tables(connection, with_found_tables(connection, loaded), names)
+    ended: dict[str, PgqOpsError | None] = {}
+    for name, found in tables.found.items():
+        if isinstance(found, PgqOpsError):
+            ended[name] = found
+            continue
+        try:
+            with driver_errors(f"read the dead letters of {name}"), _advice(connection, found.table):
+                work(found.table)
+            ended[name] = None
+        except DatabaseUnreachable:
+            raise
+        except PgqOpsError as error:
+            ended[name] = error
+    return ended
+
+
+@contextmanager
+def _advice(connection: Connection, table: JobTable) -> Iterator[None]:
+    """A look that takes too long needs an index: say which."""
+    try:
+        yield
+    except errors.QueryCanceled as error:
+        index = dead_index(table, partition_tree.read(connection, table)) if "dead" in table.states else ""
+        advice = f"; this index would lead to them:\n  {index}" if index else ""
+        raise DatabaseFailed(f"finding the dead letters of {table.name} took too long{advice}") from error
