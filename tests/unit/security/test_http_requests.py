@@ -43,13 +43,13 @@ def server() -> Iterator[MetricsServer]:
 def _ask(port: int, request: bytes) -> tuple[str, bytes]:
     """The status line's code and all that came back; "cut off" where the connection was reset instead."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS) as client:
-        client.sendall(request)
-        client.shutdown(socket.SHUT_WR)
         answer = b""
         try:
+            client.sendall(request)
+            client.shutdown(socket.SHUT_WR)
             while chunk := client.recv(65_536):
                 answer += chunk
-        except ConnectionResetError:
+        except (ConnectionResetError, BrokenPipeError):
             return "cut off", answer
     return answer.partition(b"\r\n")[0].decode().split(" ", 2)[1] if answer else "", answer
 
