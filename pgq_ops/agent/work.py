@@ -16,7 +16,7 @@ from pgq_ops.agent.collecting import Collecting
 from pgq_ops.agent.database_name import expected_database
 from pgq_ops.agent.leading import Leading
 from pgq_ops.agent.task_jobs import TaskJobs
-from pgq_ops.db.connection import PROBE_LIMITS, WRITE_LIMITS, Purpose
+from pgq_ops.db.connection import LEADER_LIMITS, PROBE_LIMITS, Purpose
 from pgq_ops.db.session import Session
 from pgq_ops.db.wording import in_words
 from pgq_ops.errors import ConfigError
@@ -69,7 +69,7 @@ class Work:
         self.attempted = threading.Event()
         """Set once the database was looked at, or could not be."""
         # Past a transaction pooler, both: on its servers the settings of our sessions would reach the workers'.
-        self._leader = Session(database, Purpose.LEADER, WRITE_LIMITS, direct=True, check=refuse_shared_process)
+        self._leader = Session(database, Purpose.LEADER, LEADER_LIMITS, direct=True, check=refuse_shared_process)
         self._probes = Session(database, Purpose.PROBES, PROBE_LIMITS, read_only=True, direct=True)
         self._timetable = Timetable(("leader", "probes"), self._job_failed)
         settle = Settle()

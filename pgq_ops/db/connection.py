@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg import pq
+from psycopg import errors, pq
 from psycopg import sql as composing
 from psycopg.conninfo import make_conninfo
 
+from pgq_ops.db.answers import GRACE_SECONDS, AnsweringConnection
 from pgq_ops.db.conninfo import parameters as libpq_parameters
 from pgq_ops.db.conninfo import secrets
 from pgq_ops.db.failures import driver_errors
@@ -41,11 +42,13 @@ class Limits:
     """How long a session's statements may take and wait, in milliseconds.
 
     A lock is never waited for longer than half of `deadlock_timeout`: a waiter that reaches it makes
-    PostgreSQL cancel a running autovacuum (postgres-facts.md, Autovacuum).
+    PostgreSQL cancel a running autovacuum (postgres-facts.md, Autovacuum). The server ends a session that asks
+    nothing for `idle_ms`; 0: never, and one that does so within a transaction after 30 s.
     """
 
     statement_ms: int
     lock_ms: int = 100
+    idle_ms: int = 0
 
 
 # A look may take this long (performance.md: a full collection keeps to 100 ms under heavy bloat).
@@ -53,12 +56,16 @@ class Limits:
 PROBE_LIMITS = Limits(statement_ms=100, lock_ms=50)
 # A batch of the reaper takes tens of milliseconds; without any index it scans a stretch of the table.
 WRITE_LIMITS = Limits(statement_ms=30_000)
+# The agent's leader asks each two seconds. One that is stopped, or behind a stopped proxy, asks no more while its
+# kernel, or the proxy's, answers every keepalive: then the server ends the session, and the lock is free for the next.
+LEADER_LIMITS = Limits(statement_ms=30_000, idle_ms=15_000)
 # Somebody waits for a command's answer.
 COMMAND_LIMITS = Limits(statement_ms=5_000)
 
 # The server's side: it lets go of a dead client's locks within about 14 s (tried, postgres-facts.md), and no
-# timeout of the role or database may end an idle leader. A commit waits for no standby: that wait has no timeout, and
+# timeout of the role or database may end a session. A commit waits for no standby: that wait has no timeout, and
 # one that is away would stop the agent. Settings that a version lacks are left out.
+_IDLE_IN_TRANSACTION_MS = 30_000
 _SESSION_SETTINGS = {
     "client_encoding": "UTF8",
     "TimeZone": "UTC",
@@ -75,8 +82,6 @@ _SESSION_SETTINGS = {
     "jit": "off",
     "synchronous_commit": "local",
     "max_parallel_workers_per_gather": "0",
-    "idle_in_transaction_session_timeout": "30s",
-    "idle_session_timeout": "0",
     "transaction_timeout": "0",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "3",
@@ -90,6 +95,9 @@ SELECT set_config(s.name, s.value, false)
 FROM unnest(%(names)s::text[], %(values)s::text[]) AS s(name, value)
 WHERE current_setting(s.name, true) IS NOT NULL
 """
+# A leader's statement is not carried on to its end once the leader is gone. Refused (22023) where the server's system
+# cannot tell, Windows for one: then it is.
+_CHECK_CLIENT = "SET client_connection_check_interval = '2s'"
 _BOUND = """
 SELECT set_config('statement_timeout', %(statement_ms)s::text, false),
        set_config('lock_timeout', greatest(1, least(%(lock_ms)s, extract(epoch FROM
@@ -105,7 +113,7 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
     read_only: bool = False,
     direct: bool = False,
     check: Callable[[Connection], None] | None = None,
-) -> Connection:
+) -> AnsweringConnection:
     """Open and set up a session in autocommit mode.
 
     `direct` uses `direct_dsn` where there is one; `check` sees the connection before anything is set on it.
@@ -113,15 +121,24 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
     """
     parameters = libpq_parameters(database, direct=direct) | {"application_name": f"pgq-ops/{purpose}"}
     with driver_errors("connect to the database", secrets=secrets(parameters)):
-        connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True, prepare_threshold=None)
+        connection = AnsweringConnection.connect(
+            make_conninfo("", **parameters), autocommit=True, prepare_threshold=None
+        )
         try:
             if check is not None:
                 check(connection)
-            settings = _SESSION_SETTINGS | {"default_transaction_read_only": "on" if read_only else "off"}
+            settings = _SESSION_SETTINGS | {
+                "default_transaction_read_only": "on" if read_only else "off",
+                "idle_session_timeout": str(limits.idle_ms),
+                "idle_in_transaction_session_timeout": str(limits.idle_ms or _IDLE_IN_TRANSACTION_MS),
+            }
             # First, and by the quickest statement: the role's own timeout may be a few milliseconds.
             connection.execute(composing.SQL("SET statement_timeout = {}").format(limits.statement_ms))
             connection.execute(_SET_ALL, {"names": list(settings), "values": list(settings.values())})
             bound(connection, limits)
+            if limits.idle_ms:
+                with suppress(errors.InvalidParameterValue):
+                    connection.execute(_CHECK_CLIENT)
         except BaseException:
             connection.close()
             raise
@@ -132,9 +149,10 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
     return connection
 
 
-def bound(connection: Connection, limits: Limits) -> None:
-    """Bound the session's statements and lock waits from now on."""
+def bound(connection: AnsweringConnection, limits: Limits) -> None:
+    """Bound the session's statements, lock waits and waits for an answer from now on."""
     connection.execute(_BOUND, {"statement_ms": limits.statement_ms, "lock_ms": limits.lock_ms})
+    connection.patience_seconds = limits.statement_ms / 1000 + GRACE_SECONDS
 
 
 @contextmanager

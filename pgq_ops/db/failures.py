@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _WHERE_ONE_GOES = "set PGPASSWORD, or write a line for this server into ~/.pgpass"
 
+# Ended by an administrator, a crash, a shutdown; for being idle, in a transaction too, or long in one; no room left.
+_LOSSES = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300")
+
 
 @contextmanager
 def driver_errors(doing: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
@@ -38,7 +41,7 @@ def is_connection_loss(error: BaseException) -> bool:
     if not isinstance(error, psycopg.OperationalError):
         return False
     state = error.sqlstate
-    return state is None or state[:2] in ("08", "28", "3D") or state in ("57P01", "57P02", "57P03", "57P05", "53300")
+    return state is None or state[:2] in ("08", "28", "3D") or state in _LOSSES
 
 
 def is_busy(error: BaseException) -> bool:

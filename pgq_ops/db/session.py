@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import psycopg
 
 from pgq_ops.db.connection import connect
 from pgq_ops.errors import DatabaseUnreachable
@@ -17,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pgq_ops.config.model import Database
+    from pgq_ops.db.answers import AnsweringConnection
     from pgq_ops.db.connection import Connection, Limits, Purpose
 
 
@@ -36,9 +32,9 @@ class Session:
     direct: bool = False
     check: Callable[[Connection], None] | None = None
     losses: int = 0
-    _connection: Connection | None = field(default=None, repr=False)
+    _connection: AnsweringConnection | None = field(default=None, repr=False)
 
-    def connection(self) -> Connection:
+    def connection(self) -> AnsweringConnection:
         """The open connection, made anew if there is none; raises DatabaseUnreachable, NotPermitted, ConfigError."""
         if self._connection is not None and (self._connection.closed or self._connection.broken):
             self.discard()
@@ -79,5 +75,4 @@ class Session:
         """Cut the connection, from another thread: whoever waits for its answer gets an error at once."""
         connection = self._connection
         if connection is not None and not connection.closed:
-            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as end:
-                end.shutdown(socket.SHUT_RDWR)
+            connection.cut()

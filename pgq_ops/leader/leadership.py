@@ -14,9 +14,13 @@ from pgq_ops.leader.pooler import SharedServerProcess
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pgq_ops.db.connection import Connection
+    from pgq_ops.db.answers import AnsweringConnection
     from pgq_ops.db.session import Session
     from pgq_ops.leader.settle import Settle
+
+
+# A look takes a millisecond. Without an answer the leader cannot know whether it still is one.
+LOOK_SECONDS = 10.0
 
 
 class ReadOnlyServer(PgqOpsError):
@@ -31,20 +35,20 @@ class ReadOnlyServer(PgqOpsError):
 class Leadership:
     """Which job tables this session leads. `prove` and `take` belong to the session's thread, the rest to any.
 
-    What is led is bound to the connection that took the locks: once that is gone, nothing is led, at once and
-    without asking the server. Closing the session is giving up leadership. Whatever `prove` and `take` raise,
-    nothing is led then, and the next `prove` connects anew.
+    What is led is bound to the connection that took the locks: once that is gone, or has been idle for as long as the
+    server bears with it, nothing is led, at once and without asking the server. Closing the session is giving up
+    leadership. Whatever `prove` and `take` raise, nothing is led then, and the next `prove` connects anew.
     """
 
     def __init__(self, session: Session, mode: str, settle: Settle) -> None:
         self._session = session
         self._mode = mode
         self._settle = settle
-        self._connection: Connection | None = None
+        self._connection: AnsweringConnection | None = None
         self._keys: dict[str, int] = {}
         self._held: frozenset[int] = frozenset()
 
-    def prove(self) -> Connection:
+    def prove(self) -> AnsweringConnection:
         """Return the session's connection, made anew after a loss, on which the server confirms each lock we count on.
 
         Raises DatabaseUnreachable, ReadOnlyServer on a standby, SharedServerProcess behind a transaction pooler.
@@ -91,10 +95,17 @@ class Leadership:
         """Whether this session leads the job table `name`."""
         return self._keys.get(name) in self._held and self.connection() is not None
 
-    def connection(self) -> Connection | None:
+    def connection(self) -> AnsweringConnection | None:
         """The unbroken connection that holds the locks; None once it is lost, or before there is one."""
         connection = self._connection
-        return None if connection is None or connection.closed or connection.broken else connection
+        if connection is None or connection.closed or connection.broken or self._has_lapsed(connection):
+            return None
+        return connection
+
+    def _has_lapsed(self, connection: AnsweringConnection) -> bool:
+        """Whether the server will have ended the session by now: this process was stopped, or had no time to ask."""
+        longest = self._session.limits.idle_ms / 1000
+        return 0 < longest <= connection.idle_seconds()
 
     @contextmanager
     def _nothing_on_error(self) -> Iterator[None]:
@@ -107,7 +118,8 @@ class Leadership:
             raise
 
 
-def _look(connection: Connection) -> tuple[bool, float, frozenset[int]]:
+def _look(connection: AnsweringConnection) -> tuple[bool, float, frozenset[int]]:
     """Whether the server is a standby, its uptime in seconds, and the keys of the locks that this session holds."""
-    [(in_recovery, uptime_seconds, keys)] = connection.execute(sql.statement("leader/look"), {}).fetchall()
+    with connection.expecting(LOOK_SECONDS):
+        [(in_recovery, uptime_seconds, keys)] = connection.execute(sql.statement("leader/look"), {}).fetchall()
     return in_recovery, uptime_seconds, frozenset(keys)

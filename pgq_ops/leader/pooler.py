@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import psycopg
 from psycopg.conninfo import make_conninfo
 
 from pgq_ops import sql
+from pgq_ops.db.answers import AnsweringConnection
 from pgq_ops.errors import PgqOpsError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def refuse_shared_process(connection: Connection) -> None:
     if pid == connection.info.backend_pid:
         return
     dsn = make_conninfo(connection.info.dsn, password=connection.info.password or None)
-    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as other:
+    with AnsweringConnection.connect(dsn, autocommit=True, prepare_threshold=None) as other:
         for _ in range(_ROUNDS):
             if _pid(other) == pid or _pid(connection) != pid:
                 raise SharedServerProcess

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.db.answers import AnsweringConnection
     from pgq_ops.db.connection import Connection, Limits
 
 
@@ -77,7 +78,7 @@ class Inspector:
         info = connection.info
         return Round(f"{info.dbname} on {info.host or 'a local socket'}:{info.port} as {info.user}", at, tables)
 
-    def _begin(self, connection: Connection) -> None:
+    def _begin(self, connection: AnsweringConnection) -> None:
         """Bind everything over a new connection, with more time than a look gets."""
         self._connection = connection
         self._readers.clear()

@@ -1,3 +1,5 @@
+"""Fixtures of the tests that run agents as processes."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
