@@ -30,7 +30,9 @@ def export(
     newer_than: NewerThanOption = None,
     error: ErrorOption = None,
     ids: IdsOption = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many of each job table.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many of each job table.")
+    ] = None,
     payload: Annotated[bool, typer.Option("--payload", help="With the mapped payload.")] = False,
     whole_row: Annotated[
         bool, typer.Option("--whole-row", help="With every column, the payload too, as a restore needs them.")
@@ -39,9 +41,10 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="A new file; - is stdout.")] = "-",
     config: ConfigOption = None,
 ) -> None:
-    """Write dead letters as JSON, in the order of their key. Only reads; how many there were is told on stderr.
+    """Write dead letters as JSON, in the order of their key.
 
-    No snapshot is held longer than a page takes. What is retried or purged meanwhile may be left out.
+    Only reads; how many there were is told on stderr. No snapshot is held longer than a page takes. What is retried or
+    purged meanwhile may be left out.
     """
     from pgq_ops.cli.dead_file import destination
     from pgq_ops.cli.dead_records import export_tables

@@ -26,12 +26,15 @@ def list_dead(
     newer_than: NewerThanOption = None,
     error: ErrorOption = None,
     ids: IdsOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, max=10_000, help="Show so many of each job table.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, max=10_000, metavar="N", help="Show so many of each job table.")
+    ] = 50,
     json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """List the jobs that died last, with the first line of their error; before them how many there are, and of what.
+    """List the jobs that died last, and what most died of.
 
+    Before them how many there are, how old they are and how many came lately; of each job its error's first line.
     Only reads, and never a payload. Where both a dead state and a dead-letter table are configured, both are read.
     """
     from pgq_ops.cli.dead_report import list_tables

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from pgq_ops.job_table.dead_filter import DeadFilter
 
-QueueOption = Annotated[str | None, typer.Option("--queue", help="Only of this queue, as it is shown.")]
-KindOption = Annotated[str | None, typer.Option("--kind", help="Only of this kind.")]
+QueueOption = Annotated[
+    str | None, typer.Option("--queue", metavar="QUEUE", help="Only of this queue, as it is shown.")
+]
+KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind.")]
 OlderThanOption = Annotated[
-    str | None, typer.Option("--older-than", metavar="AGE", help='Only what died longer ago than, such as, "7d".')
+    str | None, typer.Option("--older-than", metavar="AGE", help='Only what died longer ago, such as "7d".')
 ]
 NewerThanOption = Annotated[
     str | None, typer.Option("--newer-than", metavar="AGE", help='Only what died since then, such as "1h30m".')
@@ -23,7 +25,9 @@ NewerThanOption = Annotated[
 ErrorOption = Annotated[
     str | None, typer.Option("--error", metavar="TEXT", help="Only with this text in the error, whatever its case.")
 ]
-IdsOption = Annotated[list[str] | None, typer.Option("--id", help="Only this job; may be given again and again.")]
+IdsOption = Annotated[
+    list[str] | None, typer.Option("--id", metavar="ID", help="Only this job; may be given several times.")
+]
 
 
 def dead_filter(

@@ -109,7 +109,8 @@ class _Reader:
                     yield record
                     left = None if left is None else left - 1
             except errors.InsufficientPrivilege as error:
-                columns = () if self.whole_row else [one.name for one in place.table.fields.values() if one.name]
+                if not (self.whole_row or self.payload):
+                    raise
                 where = place.relation
-                remedy = access.grant(self.connection, "SELECT", columns, where.schema, where.name)
+                remedy = access.grant(self.connection, "SELECT", (), where.schema, where.name)
                 raise NotPermitted(f"the role may not read all that is asked for of {where}", remedy) from error

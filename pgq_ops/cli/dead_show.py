@@ -16,9 +16,9 @@ def show(
     json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show everything that is mapped of a dead letter, its error in full; the payload only if asked.
+    """Show one dead letter with its whole error.
 
-    Ends with 2 where no dead letter has the id.
+    All that is mapped is shown, the payload only if asked for. Ends with 2 where no dead letter has the id.
     """
     from pgq_ops.cli.dead_options import dead_filter
     from pgq_ops.cli.dead_records import find

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from psycopg import errors
 
+from pgq_ops.binding import access, catalog
 from pgq_ops.checks.index_advice import dead_index
 from pgq_ops.cli.job_tables import bind_tables, with_found_tables
 from pgq_ops.db.failures import driver_errors
-from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, PgqOpsError
+from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, NotPermitted, PgqOpsError
+from pgq_ops.job_table.dead_place import dead_places
 from pgq_ops.stats import partition_tree
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.job_table.table import JobTable
 
 
@@ -47,10 +50,31 @@ def each_table(
 
 @contextmanager
 def _advice(connection: Connection, table: JobTable) -> Iterator[None]:
-    """A look that takes too long needs an index: say which."""
+    """Say which index is missing where a look takes too long, and which GRANT where it may not be made."""
     try:
         yield
     except errors.QueryCanceled as error:
         index = dead_index(table, partition_tree.read(connection, table)) if "dead" in table.states else ""
         advice = f"; this index would lead to them:\n  {index}" if index else ""
         raise DatabaseFailed(f"finding the dead letters of {table.name} took too long{advice}") from error
+    except errors.InsufficientPrivilege as error:
+        remedies = [_grant(connection, place) for place in dead_places(table) if not _may_read(connection, place)]
+        if not remedies:
+            raise
+        raise NotPermitted(f"the role may not read the dead letters of {table.name}", "\n  ".join(remedies)) from error
+
+
+def _may_read(connection: Connection, place: DeadPlace) -> bool:
+    known = catalog.columns(connection, place.relation.oid)
+    return all(known[name].readable for name in _columns(place) if name in known)
+
+
+def _grant(connection: Connection, place: DeadPlace) -> str:
+    columns = [*_columns(place), "tableoid", "ctid"]
+    return access.grant(connection, "SELECT", columns, place.relation.schema, place.relation.name)
+
+
+def _columns(place: DeadPlace) -> list[str]:
+    """What a look at a place reads, unless its payload is asked for."""
+    mapped = [one.name for field, one in place.table.fields.items() if one.name is not None and field != "payload"]
+    return [*mapped, *(part.name for part in (*place.job_table.key, *place.table.key) if part.name != "tableoid")]
