@@ -47,7 +47,7 @@ def sees_every_row(connection: Connection, relation: CatalogRelation) -> bool:
     """
     if not relation.row_security_active:
         return False
-    if _policies_allow(connection, relation.oid, "r"):
+    if policies_allow(connection, relation.oid, "r"):
         return True
     role = catalog.server(connection).role
     table = quoted(relation.schema, relation.name)
@@ -55,7 +55,7 @@ def sees_every_row(connection: Connection, relation: CatalogRelation) -> bool:
     raise NotPermitted(f"row-level security hides rows of {table} from role {role}", remedy)
 
 
-def _policies_allow(connection: Connection, oid: int, command: str) -> bool:
+def policies_allow(connection: Connection, oid: int, command: str) -> bool:
     """Whether the policies for a command (a letter of `polcmd`) let this role's statements reach every row."""
     found = connection.execute(sql.statement("catalog/row_security_policies"), {"oid": oid}).fetchall()
     policies = [policy for policy in found if policy[1] in ("*", command)]
@@ -74,7 +74,7 @@ def require_reapable(connection: Connection, table: JobTable, columns: tuple[str
     missing = [column for column in columns if column in known and not known[column].updatable]
     remedies = [grant(connection, "UPDATE", missing, schema, name)] if missing else []
     commands = "wd" if table.dead_letters is not None else "w"
-    if table.all_visible_policies and not all(_policies_allow(connection, table.relation.oid, one) for one in commands):
+    if table.all_visible_policies and not all(policies_allow(connection, table.relation.oid, one) for one in commands):
         role = quoted(catalog.server(connection).role)
         remedies.append(f"CREATE POLICY pgq_ops ON {quoted(schema, name)} TO {role} USING (true) WITH CHECK (true);")
     if table.dead_letters is not None:

@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from pgq_ops.job_table.columns import INTEGER_TYPES, column
+from pgq_ops.job_table.giving_back import error_appended, pending_writes
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import identifier, literal, type_name
 
 if TYPE_CHECKING:
     from pgq_ops.config.policy import QueuePolicy
-    from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 
 # The index of the log holds the beginning of the key.
 _SAME_JOB = sql.SQL("{log}.table_oid = {table_oid} AND left({log}.job, 200) = left({key}, 200) AND {log}.job = {key}")
+# Counted since the job was last buried or retried; a retry says with how many attempts it begins.
 _LOGGED_ATTEMPTS = sql.SQL(
-    "(SELECT count(*) FROM pgq_ops.reap_log AS past WHERE {past} AND past.outcome = 'requeued' AND past.at > COALESCE("
-    "(SELECT max(buried.at) FROM pgq_ops.reap_log AS buried WHERE {buried} AND buried.outcome = 'dead_lettered'),"
-    " '-infinity'))"
+    "(SELECT COALESCE(begun.attempts, 0) + (SELECT count(*) FROM pgq_ops.reap_log AS past"
+    " WHERE {past} AND past.outcome = 'requeued' AND past.at > COALESCE(begun.at, '-infinity'))"
+    " FROM (SELECT) AS once LEFT JOIN LATERAL (SELECT fresh.at,"
+    " CASE WHEN fresh.outcome = 'retried' THEN COALESCE(fresh.attempt, 0) ELSE 0 END AS attempts"
+    " FROM pgq_ops.reap_log AS fresh WHERE {fresh} AND fresh.outcome IN ('dead_lettered', 'retried')"
+    " ORDER BY fresh.at DESC, fresh.id DESC LIMIT 1) AS begun ON true)"
 )
 
 
@@ -45,9 +49,11 @@ class ReapChanges:
             same = {"table_oid": literal(self.table.relation.oid), "key": self.table.key_text()}
             return _LOGGED_ATTEMPTS.format(
                 past=_SAME_JOB.format(log=sql.SQL("past"), **same),
-                buried=_SAME_JOB.format(log=sql.SQL("buried"), **same),
+                fresh=_SAME_JOB.format(log=sql.SQL("fresh"), **same),
             )
-        return sql.SQL("COALESCE({}, 0)::numeric").format(mapped.value)
+        # One more than the largest integer is still a bigint; numbers of unlimited size take four times as long.
+        wide = "bigint" if mapped.base_type in ("smallint", "integer") else "numeric"
+        return sql.SQL("COALESCE({}, 0)::{}").format(mapped.value, type_name(wide))
 
     def counts_here(self) -> bool:
         """Whether it is the reaper that counts this attempt, not the worker's claim."""
@@ -90,18 +96,10 @@ class ReapChanges:
 
     def requeue_writes(self) -> dict[str, sql.Composable]:
         """State, available time, owner and lease columns, so that the workers' own claim finds the job again."""
-        writes = dict(self.table.states["pending"].writes)
-        available = self.table.fields.get("available_at")
-        if available is not None and available.name is not None:
-            moment: sql.Composable = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
-            if self.ceiling is not None:
-                moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
-            writes[available.name] = self.table.clock.written(moment, available)
-        for field in ("owner", "lease_expires_at", "heartbeat_at", "leased_at"):
-            mapped = self.table.fields.get(field)
-            if mapped is not None and mapped.name is not None and not mapped.not_null:
-                writes.setdefault(mapped.name, sql.SQL("NULL"))
-        return writes | self._both()
+        moment: sql.Composable = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
+        if self.ceiling is not None:
+            moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
+        return pending_writes(self.table, moment) | self._both()
 
     def bury_writes(self) -> dict[str, sql.Composable]:
         """State and `finished_at`; the owner stays as the last one who held the job."""
@@ -121,22 +119,8 @@ class ReapChanges:
                 counted = sql.SQL("LEAST({}, {})").format(counted, literal(highest))
             writes[attempts.name] = sql.SQL("{}::{}").format(counted, type_name(attempts.base_type))
         if error is not None and error.name is not None:
-            writes[error.name] = self._error_appended(error)
+            writes[error.name] = error_appended(error, self._note_text(), self._note_json())
         return writes
-
-    def _error_appended(self, error: MappedColumn) -> sql.Composable:
-        """The mapped error with the reaper's note behind what stands there: a line, or an element of a JSON array."""
-        if error.base_type in ("jsonb", "json"):
-            return sql.SQL(
-                "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
-                " ELSE jsonb_build_array({old}::jsonb) END || jsonb_build_array({note}))::{type}"
-            ).format(old=error.value, note=self._note_json(), type=type_name(error.base_type))
-        if error.base_type.endswith("[]"):
-            element = error.base_type.removesuffix("[]")
-            note = self._note_json() if element == "jsonb" else self._note_text()
-            return sql.SQL("array_append({}, ({})::{})").format(error.value, note, type_name(element))
-        appended = sql.SQL("concat_ws(E'\\n', {}::text, {})").format(error.value, self._note_text())
-        return sql.SQL("left({}, {})").format(appended, literal(error.length)) if error.length else appended
 
     def _owner(self) -> sql.Composable:
         owner = self.table.fields.get("owner")

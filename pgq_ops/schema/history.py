@@ -58,6 +58,12 @@ def reap_log_writable(connection: Connection) -> bool:
     return row is not None and bool(row[0])
 
 
+def retries_writable(connection: Connection) -> bool:
+    """Whether the reap log takes retries too: it may be written, and is of version 2 at least. Raises psycopg.Error."""
+    row = connection.execute(sql.statement("log/retries_writable"), {}).fetchone()
+    return row is not None and bool(row[0])
+
+
 def reap_log_readable(connection: Connection) -> bool:
     """Whether what was reaped can be read in the reap log. Raises psycopg.Error as `record_run` does."""
     row = connection.execute(sql.statement("log/reap_log_readable"), {}).fetchone()

@@ -8,6 +8,7 @@ import pty
 import subprocess
 from typing import TYPE_CHECKING
 
+from pgq_ops.schema.versions import newest, versions
 from tests.support.article_tables import LEASE_TABLE
 from tests.support.command import PROGRAM, environment, run
 
@@ -18,15 +19,19 @@ if TYPE_CHECKING:
     from tests.support.roles import Roles
 
 EMAILS = '[job_tables.emails]\ntable = "demo_queue_jobs"\npreset = "lease"\n'
+ALL = ", ".join(f"{version.number:04d}_{version.name}" for version in versions())
 IS_THERE = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgq_ops'"
 
 
 def test_installing_says_what_it_did_and_then_that_there_is_nothing_to_do(database: Database, tmp_path: Path) -> None:
     variables = {"PGQ_OPS_DSN": database.dsn}
     first = run("install", "--yes", cwd=tmp_path, variables=variables)
-    assert (first.returncode, first.stdout) == (0, "applied 0001_history of the schema pgq_ops\n")
+    assert (first.returncode, first.stdout) == (0, f"applied {ALL} of the schema pgq_ops\n")
     again = run("install", cwd=tmp_path, variables=variables)
-    assert (again.returncode, again.stdout) == (0, "the schema pgq_ops is there in version 1: nothing to do\n")
+    assert (again.returncode, again.stdout) == (
+        0,
+        f"the schema pgq_ops is there in version {newest()}: nothing to do\n",
+    )
 
 
 def test_a_dry_run_installs_nothing_and_has_the_shape_of_the_real_one(database: Database, tmp_path: Path) -> None:
@@ -36,7 +41,7 @@ def test_a_dry_run_installs_nothing_and_has_the_shape_of_the_real_one(database: 
         "schema": "pgq_ops",
         "version_before": None,
         "version": None,
-        "applied": ["0001_history"],
+        "applied": ALL.split(", "),
         "dry_run": True,
     }
     assert database.value(IS_THERE) == 0
@@ -44,8 +49,8 @@ def test_a_dry_run_installs_nothing_and_has_the_shape_of_the_real_one(database: 
     assert json.loads(done.stdout) == {
         "schema": "pgq_ops",
         "version_before": None,
-        "version": 1,
-        "applied": ["0001_history"],
+        "version": newest(),
+        "applied": ALL.split(", "),
     }
 
 
@@ -80,7 +85,7 @@ def test_on_a_terminal_the_person_is_asked(database: Database, tmp_path: Path) -
     assert told.endswith("nothing was changed\r\n")
     assert "Error" not in told
     assert database.value(IS_THERE) == 0
-    assert answer(b"y\n")[:2] == (0, "applied 0001_history of the schema pgq_ops\n")
+    assert answer(b"y\n")[:2] == (0, f"applied {ALL} of the schema pgq_ops\n")
     assert database.value(IS_THERE) == 1
 
 

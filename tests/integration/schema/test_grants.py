@@ -12,7 +12,7 @@ from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
 from pgq_ops.schema.grants import apply, plan, script
 from pgq_ops.schema.table_grants import Grant
 from pgq_ops.schema.tier import Tier
-from pgq_ops.schema.versions import install, installed
+from pgq_ops.schema.versions import install, installed, newest
 from pgq_ops.stats import leases, task_runs
 from tests.support.binding import bind_toml
 from tests.support.jobs import reap
@@ -123,7 +123,7 @@ def test_observe_reads_jobs_and_leases_in_a_read_only_session(with_jobs: Setup) 
     [queue] = leases.read(connection, bound.table).queues
     assert (queue.expired, queue.live) == (2, 1)
     assert task_runs.read(connection, bound.table) == ()
-    assert installed(connection) == 1
+    assert installed(connection) == newest()
     assert connection.execute("SELECT ctid, tableoid, status FROM jobs").rowcount == 4
     assert connection.execute("SELECT pg_has_role('pg_monitor', 'USAGE')").fetchone() == (True,)
 
@@ -179,7 +179,7 @@ def test_reap_keeps_and_prunes_its_own_memory_and_not_the_schema_itself(with_job
     connection = with_jobs.as_role()
     connection.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '1', 'requeued')")
     connection.execute("DELETE FROM pgq_ops.reap_log")
-    with_jobs.refused("UPDATE pgq_ops.schema_version SET version = 7")
+    with_jobs.refused("UPDATE pgq_ops.schema_version SET version = 7 WHERE version = 1")
     with_jobs.refused("UPDATE pgq_ops.reap_log SET outcome = 'requeued'")
     with_jobs.refused("DROP TABLE pgq_ops.task")
 

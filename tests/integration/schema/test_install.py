@@ -12,10 +12,15 @@ import pytest
 
 from pgq_ops.demo.binaries import find_binaries
 from pgq_ops.errors import NotInstalled, NotPermitted, PgqOpsError
+from pgq_ops.schema import versions as versions_module
+from pgq_ops.schema.history import retries_writable
 from pgq_ops.schema.versions import install, installed, newest, pending, require, script, versions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pgq_ops.db.connection import Connection
+    from pgq_ops.schema.versions import Version
     from tests.support.database import Database
     from tests.support.roles import Roles
 
@@ -30,6 +35,11 @@ def tables(database: Database) -> list[str]:
         "SELECT relname::text FROM pg_class WHERE relnamespace = 'pgq_ops'::regnamespace AND relkind = 'r' ORDER BY 1"
     )
     return [name for (name,) in database.rows(query)]
+
+
+def script_of(some: Sequence[Version]) -> list[str]:
+    """The statements that install these versions alone."""
+    return [versions_module._bootstrap(), *(version.step() for version in some)]
 
 
 def test_versions_are_numbered_without_gaps() -> None:
@@ -59,12 +69,32 @@ def test_installing_makes_the_tables_and_installing_again_changes_nothing(
     assert database.value("SELECT count(*) FROM pgq_ops.reap_log") == 1
 
 
-def test_the_reap_log_takes_only_the_two_outcomes(connection: Connection, database: Database) -> None:
+def test_the_reap_log_takes_only_the_outcomes_that_there_are(connection: Connection, database: Database) -> None:
     install(connection)
-    with pytest.raises(psycopg.errors.CheckViolation):
-        database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'conflict')")
-    database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'dead_lettered')")
-    assert database.rows("SELECT outcome, at <= now() FROM pgq_ops.reap_log") == [("dead_lettered", True)]
+    insert = "INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', %s)"
+    for other in ("conflict", "done", ""):
+        with pytest.raises(psycopg.errors.CheckViolation):
+            database.execute(insert, [other])
+    outcomes = [("requeued",), ("dead_lettered",), ("retried",)]
+    for (outcome,) in outcomes:
+        database.execute(insert, [outcome])
+    assert database.rows("SELECT outcome FROM pgq_ops.reap_log ORDER BY id") == outcomes
+    assert database.value("SELECT bool_and(at <= now()) FROM pgq_ops.reap_log")
+
+
+def test_version_1_is_upgraded_with_all_that_it_remembers(connection: Connection, database: Database) -> None:
+    first, *later = versions()
+    for statement in script_of([first]):
+        database.execute(statement)
+    assert installed(connection) == 1
+    database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'requeued')")
+    assert not retries_writable(connection)
+    with pytest.raises(NotInstalled, match=f"needs version {newest()} of the schema pgq_ops, and 1 is installed"):
+        require(connection)
+    assert install(connection) == tuple(later)
+    assert retries_writable(connection)
+    database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'retried')")
+    assert database.rows("SELECT outcome FROM pgq_ops.reap_log ORDER BY id") == [("requeued",), ("retried",)]
 
 
 def test_a_half_finished_installation_is_taken_up_again(connection: Connection, database: Database) -> None:
@@ -79,7 +109,7 @@ def test_a_half_finished_installation_is_taken_up_again(connection: Connection, 
 
 def test_an_older_version_is_told_as_such(connection: Connection, database: Database) -> None:
     install(connection)
-    database.execute("UPDATE pgq_ops.schema_version SET version = 0")
+    database.execute("DELETE FROM pgq_ops.schema_version; INSERT INTO pgq_ops.schema_version VALUES (0, 'old')")
     with pytest.raises(NotInstalled, match=f"needs version {newest()} of the schema pgq_ops, and 0 is installed"):
         require(connection)
 

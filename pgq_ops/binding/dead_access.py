@@ -1,0 +1,79 @@
+"""Whether the session's role may retry or purge dead letters, and the exact statements that would allow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.binding import catalog
+from pgq_ops.binding.access import grant, policies_allow, quoted
+from pgq_ops.errors import NotPermitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.dead_place import DeadPlace
+    from pgq_ops.job_table.table import Relation
+
+
+def require_retryable(
+    connection: Connection, place: DeadPlace, written: Iterable[str], inserted: Iterable[str]
+) -> None:
+    """Raise NotPermitted unless the role may write these columns, or may move jobs back with these ones."""
+    jobs = place.job_table.relation
+    if place.is_dead_letter_table:
+        remedies = [
+            *_on_table(connection, place.relation, "SELECT", "DELETE"),
+            *_on_columns(connection, jobs, "INSERT", inserted),
+        ]
+    else:
+        remedies = [*_on_columns(connection, jobs, "UPDATE", written), *_policy(connection, place, "w")]
+    _raise(f"the role may not retry the dead letters of {place}", remedies)
+
+
+def require_purgeable(connection: Connection, place: DeadPlace, *, exporting: bool) -> None:
+    """Raise NotPermitted unless the role may delete dead letters, and read all of them where they are exported."""
+    remedies = [*_on_table(connection, place.relation, "DELETE"), *_policy(connection, place, "d")]
+    _raise(f"the role may not purge the dead letters of {place}", remedies)
+    if exporting:
+        found = catalog.columns(connection, place.relation.oid).items()
+        hidden = [name for name, column in found if not column.readable]
+        if hidden:
+            remedy = grant(connection, "SELECT", hidden, place.relation.schema, place.relation.name)
+            what = f"the role may not read {', '.join(hidden)} of {place}, so they cannot be exported"
+            raise NotPermitted(what, f"{remedy}\n  or --no-export, and they are gone for good")
+
+
+def _on_table(connection: Connection, relation: Relation, *privileges: str) -> Iterable[str]:
+    for privilege in privileges:
+        query = "SELECT has_table_privilege(%(oid)s::oid, %(privilege)s)"
+        row = connection.execute(query, {"oid": relation.oid, "privilege": privilege}).fetchone()
+        if row is None or not row[0]:
+            yield grant(connection, privilege, (), relation.schema, relation.name)
+
+
+def _on_columns(connection: Connection, relation: Relation, privilege: str, columns: Iterable[str]) -> Iterable[str]:
+    known = catalog.columns(connection, relation.oid)
+
+    def may(column: str) -> bool:
+        return known[column].updatable if privilege == "UPDATE" else known[column].insertable
+
+    missing = [column for column in columns if column in known and not may(column)]
+    if missing:
+        yield grant(connection, privilege, missing, relation.schema, relation.name)
+
+
+def _policy(connection: Connection, place: DeadPlace, command: str) -> Iterable[str]:
+    """Row-level security that would let the statement find fewer rows; `command` is a letter of `polcmd`."""
+    table = place.job_table
+    if place.is_dead_letter_table:
+        return
+    if table.all_visible_policies and not policies_allow(connection, table.relation.oid, command):
+        role = quoted(catalog.server(connection).role)
+        name = quoted(table.relation.schema, table.relation.name)
+        yield f"CREATE POLICY pgq_ops ON {name} TO {role} USING (true) WITH CHECK (true);"
+
+
+def _raise(what: str, remedies: list[str]) -> None:
+    if remedies:
+        raise NotPermitted(what, "\n  ".join(remedies))

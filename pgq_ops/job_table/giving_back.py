@@ -1,0 +1,43 @@
+"""What makes a job claimable again, whoever gives it back: the reaper, or a person who retries a dead one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from pgq_ops.job_table.quoting import literal, type_name
+
+if TYPE_CHECKING:
+    from pgq_ops.job_table.columns import MappedColumn
+    from pgq_ops.job_table.table import JobTable
+
+_HOLDERS = ("owner", "lease_expires_at", "heartbeat_at", "leased_at")
+
+
+def pending_writes(table: JobTable, moment: sql.Composable) -> dict[str, sql.Composable]:
+    """State, available time (`moment`, a timestamptz), owner and lease columns, so that the workers' claim finds it."""
+    writes = dict(table.states["pending"].writes)
+    available = table.fields.get("available_at")
+    if available is not None and available.name is not None:
+        writes[available.name] = table.clock.written(moment, available)
+    for field in _HOLDERS:
+        mapped = table.fields.get(field)
+        if mapped is not None and mapped.name is not None and not mapped.not_null:
+            writes.setdefault(mapped.name, sql.SQL("NULL"))
+    return writes
+
+
+def error_appended(error: MappedColumn, text: sql.Composable, element: sql.Composable) -> sql.Composable:
+    """The mapped error with a note behind what stands there: a line of `text`, or an `element` of a JSON array."""
+    if error.base_type in ("jsonb", "json"):
+        return sql.SQL(
+            "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
+            " ELSE jsonb_build_array({old}::jsonb) END || jsonb_build_array({note}))::{type}"
+        ).format(old=error.value, note=element, type=type_name(error.base_type))
+    if error.base_type.endswith("[]"):
+        kind = error.base_type.removesuffix("[]")
+        note = element if kind == "jsonb" else text
+        return sql.SQL("array_append({}, ({})::{})").format(error.value, note, type_name(kind))
+    appended = sql.SQL("concat_ws(E'\\n', {}::text, {})").format(error.value, text)
+    return sql.SQL("left({}, {})").format(appended, literal(error.length)) if error.length else appended

@@ -1,0 +1,146 @@
+"""Retries dead jobs: makes them pending again with fresh attempts, spread over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pgq_ops import logs, sql
+from pgq_ops.binding.dead_access import require_retryable
+from pgq_ops.binding.retrying import require_mapped
+from pgq_ops.db.connection import row_security
+from pgq_ops.errors import NotInstalled
+from pgq_ops.job_table.dead_filter import DeadFilter
+from pgq_ops.job_table.dead_place import dead_places
+from pgq_ops.job_table.retry_changes import RetryChanges
+from pgq_ops.schema import history
+from pgq_ops.stats import partition_ceiling
+from pgq_ops.tasks import dead_cascades
+from pgq_ops.tasks.dead_pass import DeadPass
+from pgq_ops.tasks.dead_retry_result import RetryResult
+from pgq_ops.tasks.dead_retry_statement import RetryStatement
+from pgq_ops.tasks.dead_tally import DeadTally
+from pgq_ops.tasks.dead_way_back import WayBack
+
+if TYPE_CHECKING:
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.dead_place import DeadPlace
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.tasks.dead_statement import Take
+    from pgq_ops.tasks.task import Guard
+
+# What made 50,000 jobs die is seldom so thoroughly mended that they may all come back in one instant: at this rate they
+# take 17 minutes, while a handful is back at once. Workers seldom do fewer (performance.md: one machine did 2,400).
+DEFAULT_RATE = 50.0
+
+log = logs.get("dead")
+
+
+@dataclass(slots=True)
+class DeadRetry:
+    """The retry of what a filter means.
+
+    `extra_attempts`: how many runs each job has left then, None for as many as a new one. `rate`: jobs a second, 0 for
+    all at once. `cascade`: rows of other tables may change through foreign keys to the dead-letter table.
+    """
+
+    wanted: DeadFilter = field(default_factory=DeadFilter)
+    limit: int | None = None
+    extra_attempts: int | None = None
+    rate: float = DEFAULT_RATE
+    cascade: bool = False
+    done: dict[str, RetryResult] = field(default_factory=dict)
+    """What the last run on each job table did, also where it was cut short by an error."""
+
+    @property
+    def name(self) -> str:
+        """The command that asks for it."""
+        return "dead retry"
+
+    def plan(self, connection: Connection, table: JobTable) -> RetryResult:
+        """How many jobs would come back and until when; reads only, and needs no more than SELECT.
+
+        Raises as `run` does otherwise.
+        """
+        require_mapped(table)
+        tally = DeadTally(self.wanted.ids)
+        going = DeadPass(connection, self.wanted, tally, self.limit)
+        with row_security(connection, allowed=table.all_visible_policies):
+            begun = _now(connection)
+            for place in dead_places(table):
+                going.plan(place)
+            cascades = self._cascades(connection, table)
+        if self.rate and tally.jobs:
+            tally.last_due_at = begun + tally.jobs / self.rate
+        return self._result(tally, begun, planned=True, cascades=cascades)
+
+    def run(self, connection: Connection, table: JobTable, guard: Guard) -> RetryResult:
+        """Retry all that is meant, as far as it can be.
+
+        Raises ConfigError for a table that lacks what a retry needs, UsageError where other tables would change
+        unasked, NotInstalled where attempts would have to be counted in a schema that is not there, NotPermitted with
+        the GRANT, and the driver's errors.
+        """
+        require_mapped(table)
+        tally = DeadTally(self.wanted.ids)
+        going = DeadPass(connection, self.wanted, tally, self.limit)
+        with row_security(connection, allowed=table.all_visible_policies):
+            begun = _now(connection)
+            dead_cascades.require_allowed(self._cascades(connection, table), allowed=self.cascade)
+            try:
+                for place in dead_places(table):
+                    self._place(connection, place, going, guard, begun)
+            finally:
+                result = self.done[table.name] = self._result(tally, begun)
+                if result.counts.jobs:
+                    log.info("dead.retried", job_table=table.name, **result.logged())
+        return result
+
+    def _place(self, connection: Connection, place: DeadPlace, going: DeadPass, guard: Guard, begun: float) -> None:
+        table = place.job_table
+        ceiling = partition_ceiling.read(connection, replace(table, moves_rows=table.partitioned))
+        changes = RetryChanges(table, self.extra_attempts, ceiling)
+        written = changes.written_columns()
+        way_back = WayBack.read(connection, place) if place.is_dead_letter_table else None
+        inserted = [] if way_back is None else way_back.inserted(written)
+        require_retryable(connection, place, written, inserted)
+        logged = _is_logged(connection, table)
+
+        def statement(take: Take) -> RetryStatement:
+            return RetryStatement(take, changes, self.rate, begun, way_back, logged)
+
+        going.run(place, statement, written=written, deleting=place.is_dead_letter_table, guard=guard)
+
+    def _cascades(self, connection: Connection, table: JobTable) -> tuple[str, ...]:
+        if table.dead_letters is None:
+            return ()
+        return dead_cascades.read(connection, table.dead_letters.relation)
+
+    def _result(
+        self, tally: DeadTally, begun: float, *, planned: bool = False, cascades: tuple[str, ...] = ()
+    ) -> RetryResult:
+        return RetryResult(
+            counts=tally.counts(planned=planned),
+            begun_at=begun,
+            last_due_at=tally.last_due_at,
+            rate=self.rate,
+            extra_attempts=self.extra_attempts,
+            cascades=cascades,
+            dry_run=planned,
+        )
+
+
+def _now(connection: Connection) -> float:
+    row = connection.execute(sql.statement("stats/clock"), {}).fetchone()
+    return float(row[0]) if row else 0.0
+
+
+def _is_logged(connection: Connection, table: JobTable) -> bool:
+    """Whether the log can hold a retry; raises NotInstalled where it must, as it counts the attempts."""
+    logged = history.retries_writable(connection)
+    if not logged and "attempts" not in table.fields:
+        raise NotInstalled(
+            f"{table.name}: the table keeps no attempts, so a fresh start must be written to pgq_ops.reap_log, which is"
+            " not there, not writable or of an older version: run `pgq-ops install` and `pgq-ops grants`"
+        )
+    return logged

@@ -1,0 +1,59 @@
+"""What a retry of dead letters did, or would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pgq_ops.tasks.dead_tally import DeadCounts
+    from pgq_ops.tasks.task import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RetryResult:
+    """`begun_at` and `last_due_at` (of the last job, None for none) are epoch seconds by the database's clock.
+
+    `rate`: jobs a second, 0 for all at once. `extra_attempts`: runs left, None for as many as a new job has.
+    `cascades`: the foreign keys through which other tables would change.
+    """
+
+    counts: DeadCounts
+    begun_at: float
+    last_due_at: float | None
+    rate: float
+    extra_attempts: int | None
+    cascades: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """`ok` if a job came back; `busy` if only locks stood in the way."""
+        return self.counts.outcome
+
+    @property
+    def message(self) -> str:
+        """How many jobs the database refused to have changed, and why the first of them."""
+        return self.counts.message
+
+    @property
+    def spread_seconds(self) -> float:
+        """Over how long the jobs come back."""
+        return max(0.0, (self.last_due_at or self.begun_at) - self.begun_at)
+
+    def logged(self) -> dict[str, Any]:
+        """What the log says of a retry."""
+        return {"retried": self.counts.jobs, "conflicts": self.counts.refused, "spread_seconds": self.spread_seconds}
+
+    def as_json(self) -> dict[str, Any]:
+        """The run as `dead retry --json` shows it."""
+        last = None if self.last_due_at is None else datetime.fromtimestamp(self.last_due_at, UTC).isoformat()
+        document = self.counts.as_json("retried") | {
+            "rate": self.rate,
+            "spread_seconds": self.spread_seconds,
+            "last_available_at": last,
+            "extra_attempts": self.extra_attempts,
+            "cascades": list(self.cascades),
+        }
+        return document | ({"dry_run": True} if self.dry_run else {})
