@@ -39,4 +39,6 @@ def _text(value: Any) -> list[str]:  # noqa: ANN401 (whatever JSON holds)
         return ["-"]
     if isinstance(value, str):
         return value.split("\n")
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return "\n".join(value).split("\n")
     return json.dumps(value, ensure_ascii=False, indent=2).split("\n")

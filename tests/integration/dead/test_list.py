@@ -197,12 +197,13 @@ def test_through_an_index_nothing_of_a_long_history_is_read(
             nodes = [plans.explain(session, statement, parameters)]
         for node in nodes:
             nodes += node.get("Plans", ())
-        used.extend(str(node.get("Index Name", node["Node Type"])) for node in nodes if "Relation Name" in node)
+        used.extend(str(node.get("Index Name", node["Node Type"])) for node in nodes)
         return [], 0.0
 
     monkeypatch.setattr(bounded, "read", planned)
     dead_letters.read(connection, place, ANY, limit=10, through_indexes=True)
-    assert sorted(used) == ["Tid Scan", "jobs_dead"]
+    assert {"jobs_dead", "Tid Scan"} <= set(used)
+    assert "Seq Scan" not in used
 
 
 def test_one_table_that_cannot_be_read_keeps_no_other_back(database: Database) -> None:
