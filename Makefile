@@ -9,7 +9,7 @@ WORKERS ?= 2
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint fmt bench matrix docs clean
+.PHONY: help venv demo test lint fmt bench soak mutants matrix docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ fmt: $(STAMP) ## format and apply the safe fixes
 
 bench: $(STAMP) ## run the benchmarks
 	$(BIN)/python -m benchmarks
+
+soak: $(STAMP) ## kill agents, sessions and servers under load for a quarter of an hour (SOAK="--kills 10 --seconds 60")
+	$(BIN)/python -m soak $(SOAK)
+
+mutants: $(STAMP) ## break the product in one place after another: a test must notice each (MUTANTS="names")
+	$(BIN)/python -m mutants $(MUTANTS)
 
 matrix: $(STAMP) ## run tests/integration on PostgreSQL MAJORS="14 15 16 17 18", one after another
 	$(BIN)/python scripts/matrix --servers $(PG_DIR) --workers $(WORKERS) $(MAJORS)
