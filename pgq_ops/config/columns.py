@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
+from pgq_ops.config.expression import Expression
 from pgq_ops.config.section import Section, refusal
 
 MAX_NAME_BYTES = 63
@@ -23,7 +24,7 @@ class Column(Section):
     renamed: ClassVar[Mapping[str, str]] = MappingProxyType({"column": "name"})
 
     name: str | None = None
-    sql: str | None = None
+    sql: Expression | None = None
     unit: Literal["s", "ms", "us"] | None = None
 
     @model_validator(mode="before")

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from pgq_ops.config.expression import Expression
 from pgq_ops.config.section import Section, refusal
 
 
@@ -38,8 +39,8 @@ class StatePredicate(Section):
 
     shorthand: ClassVar[frozenset[type]] = frozenset({dict})
 
-    where: Annotated[str, Field(min_length=1)]
-    set: dict[str, Annotated[str, BeforeValidator(_expression), Field(min_length=1)]] = Field(default_factory=dict)
+    where: Expression
+    set: dict[str, Annotated[Expression, BeforeValidator(_expression)]] = Field(default_factory=dict)
 
 
 def _kind(value: object) -> str:
