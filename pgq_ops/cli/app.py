@@ -17,7 +17,7 @@ COMMANDS = (
     Entry("agent", "pgq_ops.cli.agent:agent", "Run beside your workers and give back the jobs of dead ones."),
     Entry("inspect", "pgq_ops.cli.inspect:inspect", "Show the queue, and what is wrong with it, in one screen."),
     Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
-    Entry("dead", "pgq_ops.cli.dead:app", "List, show or export dead letters."),
+    Entry("dead", "pgq_ops.cli.dead:app", "List, show, retry, purge or export dead letters."),
     Entry("metrics", "pgq_ops.cli.metrics:metrics", "Print the metrics once."),
     Entry("config", "pgq_ops.cli.config:app", "Check or show the configuration."),
     Entry("install", "pgq_ops.cli.install:install", "Install or upgrade the pgq_ops schema in the database."),

@@ -20,7 +20,7 @@ from tests.support.pages import ROOT
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = "PGQ_OPS_WRITE_GOLDEN" in os.environ
-SUBCOMMANDS = [("config", "check"), ("config", "show")]
+SUBCOMMANDS = [("config", "check"), ("config", "show"), ("dead", "list"), ("dead", "show"), ("dead", "export")]
 COMMAND_LINES = [(), *((entry.name,) for entry in COMMANDS), *SUBCOMMANDS]
 
 HEAVY = ("psycopg", "apscheduler", "prometheus_client", "pydantic", "rich", "pgq_ops.config", "pgq_ops.db")
@@ -66,7 +66,7 @@ def test_the_list_of_commands_names_each_once_and_on_one_line(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["reap", "--help"], ["grants", "--help"], ["config", "show", "--help"]]
+    "arguments", [["--help"], ["--version"], ["reap", "--help"], ["grants", "--help"], ["dead", "list", "--help"]]
 )
 def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     result = subprocess.run(
