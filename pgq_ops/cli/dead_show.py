@@ -22,14 +22,14 @@ def show(
     """
     from pgq_ops.cli.dead_options import dead_filter
     from pgq_ops.cli.dead_records import find
-    from pgq_ops.cli.printing import print_line
+    from pgq_ops.cli.printing import print_line, print_text
     from pgq_ops.cli.setting import load_config
     from pgq_ops.errors import UsageError
 
     found = find(load_config(config), names or (), dead_filter(ids=[job]), payload=payload)
     if json:
         print_line('{"dead_letters": [')
-        print_line(",\n".join(found.records))
+        print_text(",\n".join(found.records))
         print_line("]}")
     elif found.records:
         from pgq_ops.cli.dead_record_lines import lines

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from pgq_ops.cli.terminal_safe import terminal_safe
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -72,4 +74,4 @@ def _failed(error: Exception) -> int:
 def tell(message: str) -> None:
     """Write a line for the person, on stderr: stdout belongs to the command's result."""
     if sys.stderr is not None:  # else print() would take stdout
-        print(message, file=sys.stderr)  # noqa: T201 (this is what print is for)
+        print(terminal_safe(message, sys.stderr), file=sys.stderr)  # noqa: T201 (this is what print is for)

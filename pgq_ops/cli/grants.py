@@ -37,7 +37,7 @@ def grants(
     """
     from pgq_ops.cli.confirmation import confirm
     from pgq_ops.cli.job_tables import bind_tables
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_json, print_line, print_text
     from pgq_ops.cli.setting import load_config, session
     from pgq_ops.cli.several import united
     from pgq_ops.schema.grants import apply, plan, script
@@ -51,7 +51,7 @@ def grants(
             raise failure
         planned = plan(connection, role, [one.table for one in tables.bound.values()], tier, payload=payload)
         if not json:
-            print_line(script(planned).rstrip())
+            print_text(script(planned).rstrip())
         outcome = None
         if not only_look:
             confirm(f"Run these statements as {connection.info.user}?", yes=yes)

@@ -17,12 +17,12 @@ def install(
     Running it again changes nothing. With --sql the whole script is printed for psql; no database is needed then.
     """
     from pgq_ops.cli.confirmation import confirm
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_json, print_line, print_text
     from pgq_ops.cli.setting import load_config, session
     from pgq_ops.schema import versions
 
     if sql:
-        print_line(versions.script().rstrip())
+        print_text(versions.script().rstrip())
         return
     loaded = load_config(config)
     with session(loaded, "install the schema pgq_ops", changes=not dry_run) as connection:

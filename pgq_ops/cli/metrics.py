@@ -19,12 +19,12 @@ def metrics(names: NamesArgument = None, config: ConfigOption = None) -> None:
     """
     from pgq_ops.cli.ending import tell
     from pgq_ops.cli.metrics_report import collect
-    from pgq_ops.cli.printing import print_line
+    from pgq_ops.cli.printing import print_text
     from pgq_ops.cli.setting import load_config
 
     report = collect(load_config(config), names or ())
     if report.text:
-        print_line(report.text.rstrip())
+        print_text(report.text.rstrip())
     for absent in report.absent:
         tell(absent)
     if report.error is not None:
