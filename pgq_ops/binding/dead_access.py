@@ -24,6 +24,7 @@ def require_retryable(
     if place.is_dead_letter_table:
         remedies = [
             *_on_table(connection, place.relation, "SELECT", "DELETE"),
+            *_to_lock(connection, place),
             *_on_columns(connection, jobs, "INSERT", inserted),
         ]
     else:
@@ -33,7 +34,11 @@ def require_retryable(
 
 def require_purgeable(connection: Connection, place: DeadPlace, *, exporting: bool) -> None:
     """Raise NotPermitted unless the role may delete dead letters, and read all of them where they are exported."""
-    remedies = [*_on_table(connection, place.relation, "DELETE"), *_policy(connection, place, "d")]
+    remedies = [
+        *_on_table(connection, place.relation, "DELETE"),
+        *_to_lock(connection, place),
+        *_policy(connection, place, "d"),
+    ]
     _raise(f"the role may not purge the dead letters of {place}", remedies)
     if exporting:
         found = catalog.columns(connection, place.relation.oid).items()
@@ -61,6 +66,19 @@ def _on_columns(connection: Connection, relation: Relation, privilege: str, colu
     missing = [column for column in columns if column in known and not may(column)]
     if missing:
         yield grant(connection, privilege, missing, relation.schema, relation.name)
+
+
+def _to_lock(connection: Connection, place: DeadPlace) -> Iterable[str]:
+    """FOR UPDATE asks for the right to update some column, whichever."""
+    known = catalog.columns(connection, place.relation.oid)
+    if not any(column.updatable for column in known.values()):
+        yield grant(connection, "UPDATE", lockable(place), place.relation.schema, place.relation.name)
+
+
+def lockable(place: DeadPlace) -> tuple[str, ...]:
+    """The column whose UPDATE lets a role lock rows of the place: its state, or its id, as jobs are seldom without."""
+    fields = (place.table.fields.get(name) for name in ("state", "id", "attempts", "created_at"))
+    return tuple(field.name for field in fields if field is not None and field.name is not None)[:1]
 
 
 def _policy(connection: Connection, place: DeadPlace, command: str) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import logs
@@ -50,6 +50,10 @@ class PurgeResult:
         """How many dead letters the database refused to have deleted, and why the first of them."""
         return self.counts.message
 
+    def as_done(self) -> PurgeResult:
+        """A plan with nothing in it as a run that found nothing."""
+        return replace(self, counts=self.counts.as_done(), dry_run=False)
+
     def as_json(self) -> dict[str, Any]:
         """The run as `dead purge --json` shows it."""
         document = self.counts.as_json("purged") | {
@@ -80,6 +84,10 @@ class DeadPurge:
         """The command that asks for it."""
         return "dead purge"
 
+    def nothing(self) -> PurgeResult:
+        """A result with nothing in it."""
+        return PurgeResult(DeadCounts(), None, 0)
+
     def plan(self, connection: Connection, table: JobTable) -> PurgeResult:
         """How many dead letters would go, and where to; reads only. Raises as `run` does otherwise."""
         tally = DeadTally(self.wanted.ids)
@@ -89,6 +97,8 @@ class DeadPurge:
                 going.plan(place)
             cascades = _cascades(connection, table)
         file = self._file(table)
+        if file is not None:
+            file.require_new()
         path = None if file is None else str(file.path)
         return PurgeResult(tally.counts(planned=True), path, tally.jobs if path else 0, cascades, dry_run=True)
 

@@ -39,8 +39,9 @@ class PurgeStatement:
         exported = 0
         try:
             with connection.transaction():
-                connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 found = connection.execute(self._text(connection, page), self.take.parameters(page, limit)).fetchall()
+                # Whatever was put off until the commit fails here, before anything is written.
+                connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 deleted = [row[-1] for row in reversed(found) if row[3]]
                 if self.file is not None and deleted:
                     begun, exported = self.file.write(deleted), len(deleted)

@@ -57,6 +57,10 @@ class DeadRetry:
         """The command that asks for it."""
         return "dead retry"
 
+    def nothing(self) -> RetryResult:
+        """A result with nothing in it."""
+        return self._result(DeadTally(), 0.0)
+
     def plan(self, connection: Connection, table: JobTable) -> RetryResult:
         """How many jobs would come back and until when; reads only, and needs no more than SELECT.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,10 @@ class RetryResult:
     def logged(self) -> dict[str, Any]:
         """What the log says of a retry."""
         return {"retried": self.counts.jobs, "conflicts": self.counts.refused, "spread_seconds": self.spread_seconds}
+
+    def as_done(self) -> RetryResult:
+        """A plan with nothing in it as a run that found nothing."""
+        return replace(self, counts=self.counts.as_done(), dry_run=False)
 
     def as_json(self) -> dict[str, Any]:
         """The run as `dead retry --json` shows it."""

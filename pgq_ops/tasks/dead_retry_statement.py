@@ -61,8 +61,8 @@ class RetryStatement:
         that they fail here and not at COMMIT.
         """
         with connection.transaction():
-            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             rows = connection.execute(self._text(connection, page), self._parameters(page, limit, before)).fetchall()
+            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.changes.table} took {rows[0][-1]} jobs fewer than it was given")
             if rows and self.way_back is not None:

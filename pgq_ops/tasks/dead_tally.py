@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgq_ops.tasks.task import Outcome
@@ -47,6 +47,10 @@ class DeadCounts:
     locked_ids: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
     not_found: tuple[str, ...] = ()
+
+    def as_done(self) -> DeadCounts:
+        """A plan with nothing in it as a run that found nothing."""
+        return replace(self, refused=0, locked=0)
 
     @property
     def outcome(self) -> Outcome:
