@@ -6,9 +6,11 @@ import heapq
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.cli.dead_numbers import numbers_as_json, rounded
 from pgq_ops.cli.dead_tables import each_table
 from pgq_ops.cli.setting import session
 from pgq_ops.cli.several import united
+from pgq_ops.db.connection import row_security
 from pgq_ops.job_table.dead_place import dead_places
 from pgq_ops.stats import dead_letters, dead_overview, index_support
 
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.dead_letters import DeadLetter
     from pgq_ops.stats.dead_overview import DeadOverview
-
-MOST_ERRORS = 5
-"""A screen has room for no more; --json has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,8 @@ def list_tables(loaded: LoadedConfig, names: Sequence[str], wanted: DeadFilter, 
     with session(loaded, "read the dead letters") as connection:
 
         def read(table: JobTable) -> None:
-            support = index_support.read(connection, table)
+            with row_security(connection, allowed=table.all_visible_policies):
+                support = index_support.read(connection, table)
             letters = [
                 dead_letters.read(
                     connection, place, wanted, limit=limit, through_indexes=dead_overview.leads_there(support, place)
@@ -78,29 +78,14 @@ def _by_age(letter: DeadLetter) -> float:
     return float("inf") if letter.age_seconds is None else letter.age_seconds
 
 
-def overview_as_json(overview: DeadOverview) -> dict[str, Any]:
-    """The numbers as `dead list --json` and `inspect --json` have them."""
-    summary = overview.summary
-    return {
-        "jobs": summary.jobs,
-        "exact": summary.exact,
-        "oldest_seconds": _rounded(summary.oldest_seconds),
-        "newest_seconds": _rounded(summary.newest_seconds),
-        "last_hour": summary.last_hour,
-        "last_day": summary.last_day,
-        "growth_exact": summary.growth_exact,
-        "top_errors": [{"error": group.error, "jobs": group.jobs} for group in overview.errors.groups],
-        "errors_looked_at": overview.errors.looked_at,
-    }
-
-
 def _as_json(name: str, found: Listed | PgqOpsError) -> dict[str, Any]:
     if not isinstance(found, Listed):
         return {"name": name, "error": str(found)}
-    letters = [asdict(letter) | {"age_seconds": _rounded(letter.age_seconds)} for letter in found.letters]
-    numbers = overview_as_json(found.overview)
-    return {"name": name, "table": str(found.table), **numbers, "dead_letters": letters, "error": None}
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
+    letters = [asdict(letter) | {"age_seconds": rounded(letter.age_seconds)} for letter in found.letters]
+    return {
+        "name": name,
+        "table": str(found.table),
+        **numbers_as_json(found.overview),
+        "dead_letters": letters,
+        "error": None,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.cli.dead_numbers import MOST_ERRORS, numbers_as_json
 from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _table(view: TableView) -> dict[str, Any]:
             }
             for one in view.expiries
         ],
+        "dead_letters": None if view.dead is None else numbers_as_json(view.dead, MOST_ERRORS),
         "task_runs": None
         if view.runs is None
         else [

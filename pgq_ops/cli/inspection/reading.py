@@ -14,14 +14,16 @@ from pgq_ops.cli.inspection.view import TableView
 from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.job_table.queue_labels import QueueLabels
 from pgq_ops.scheduler.journal import NOTHING_EVERY_SECONDS
-from pgq_ops.stats import index_support, leases, next_expiries, queue_depths, task_runs
+from pgq_ops.stats import dead_overview, index_support, leases, next_expiries, queue_depths, task_runs
 from pgq_ops.stats.index_support import Question
+from pgq_ops.stats.job_sample import CAP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.dead_overview import DeadOverview
     from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
@@ -37,6 +39,7 @@ _PASSES = 3
 
 NO_LEASES = "no lease column is mapped"
 NO_INDEX = "no index leads to the running jobs"
+NO_INDEX_TO_DEAD = "no index leads to the dead jobs"
 
 
 @dataclass(slots=True)
@@ -56,6 +59,7 @@ class TableReader:
     _depths: Section[Depths] = field(init=False)
     _leases: Section[Leases] = field(init=False)
     _expiries: Section[tuple[NextExpiry, ...]] = field(init=False)
+    _dead: Section[DeadOverview] = field(init=False)
     _runs: Section[tuple[TaskRun, ...] | None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,6 +67,7 @@ class TableReader:
         self._depths = Section("jobs", self.clock)
         self._leases = Section("leases", self.clock)
         self._expiries = Section("next_expiries", self.clock)
+        self._dead = Section("dead_letters", self.clock)
         self._runs = Section("task_runs", self.clock)
         self._labels.configure(policy.queue for policy in self.table.policies if policy.queue is not None)
 
@@ -76,6 +81,7 @@ class TableReader:
         collected_at = moment(connection)
         with row_security(connection, allowed=self.table.all_visible_policies):
             self._look_at_jobs(connection)
+        self._look_at_dead_letters(connection)
         self._runs.look(lambda: task_runs.read(connection, self.table))
         runs = self._runs.value
         look = Look(
@@ -88,6 +94,7 @@ class TableReader:
             collected_at=collected_at,
             look=look,
             expiries=self._expiries.value,
+            dead=self._dead.value,
             runs=runs,
             findings=findings_of(look),
             not_read={section.name: section.why for section in sections if section.why},
@@ -95,7 +102,7 @@ class TableReader:
         )
 
     def _sections(self) -> tuple[Section[Any], ...]:
-        return self._support, self._depths, self._leases, self._expiries, self._runs
+        return self._support, self._depths, self._leases, self._expiries, self._dead, self._runs
 
     def _look_at_jobs(self, connection: Connection) -> None:
         if self._support.value is None or self._support.age_seconds >= _SUPPORT_SECONDS:
@@ -122,6 +129,15 @@ class TableReader:
                 self._expiries.skip(self._leases.why)
             else:
                 self._expiries.look(lambda: next_expiries.read(connection, self.table))
+
+    def _look_at_dead_letters(self, connection: Connection) -> None:
+        support = self._support.value
+        if support is None or self._depths.busy:
+            self._dead.skip(self._support.why or self._depths.why)
+        elif "dead" in self.table.states and not (self.thorough or support.is_cheap(Question.DEAD)):
+            self._dead.skip(NO_INDEX_TO_DEAD)
+        else:
+            self._dead.look(lambda: dead_overview.read(connection, self.table, support, most=CAP))
 
     def _read_depths(self, connection: Connection, support: IndexSupport) -> Depths:
         remembered = queue_depths.Remembered(self._labels.known(), self._watermark)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pgq_ops.checks.finding import Severity
+from pgq_ops.cli.dead_numbers import error_lines, numbers
 from pgq_ops.cli.inspection.activity import expiry_lines, lease_lines, task_lines
 from pgq_ops.cli.inspection.lines import printable, prose
+from pgq_ops.cli.inspection.numbers import as_of
 from pgq_ops.cli.inspection.queue_lines import queue_lines
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 # More than these, over all job tables, and the screen is no screen any more; --json has all.
 _MOST_QUEUES = 15
 _FEWEST_QUEUES = 4
+_MOST_ERRORS = 3
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _LABEL_WIDTH = 10
 
@@ -66,8 +69,18 @@ def _table(view: TableView, width: int | None, most: int, *, reasons: bool) -> I
     yield from queue_lines(view, width, most)
     yield from lease_lines(view)
     yield from expiry_lines(view, width)
+    yield from _dead_letters(view, width)
     yield Text()
     yield from task_lines(view, width)
+
+
+def _dead_letters(view: TableView, width: int | None) -> Iterator[Text]:
+    if view.dead is None:
+        yield Text(f"dead letters: not read: {view.not_read.get('dead_letters', 'unknown')}", "yellow")
+    elif view.dead.summary.jobs:
+        yield Text()
+        yield from prose(numbers(view.dead) + as_of(view.ages.get("dead_letters", 0.0)), width)
+        yield from error_lines(view.dead, width, _MOST_ERRORS)
 
 
 def _finding(finding: Finding, width: int | None) -> Iterator[Text]:

@@ -12,6 +12,7 @@ from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.look import Look
+    from pgq_ops.stats.dead_overview import DeadOverview
     from pgq_ops.stats.next_expiries import NextExpiry
     from pgq_ops.stats.task_runs import TaskRun
 
@@ -21,7 +22,7 @@ class TableView:
     """One job table.
 
     `table` is its name as bound, else as configured; `look` is None where it could not be bound, and `error` says
-    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, task_runs) has no value;
+    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs) has no value;
     `ages` holds the seconds since it was read.
     """
 
@@ -30,6 +31,7 @@ class TableView:
     collected_at: str | None = None
     look: Look | None = None
     expiries: tuple[NextExpiry, ...] | None = None
+    dead: DeadOverview | None = None
     runs: tuple[TaskRun, ...] | None = None
     findings: tuple[Finding, ...] = ()
     not_read: Mapping[str, str] = field(default_factory=dict)
