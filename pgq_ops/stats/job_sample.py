@@ -13,7 +13,8 @@ from pgq_ops.job_table.quoting import all_of, literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.job_table.dead_place import DeadPlace
+    from pgq_ops.job_table.table import JobTable
 
 CAP = 10_000
 """Beyond this many rows a number is estimated: counting them takes about 2 ms a state (performance.md)."""
@@ -79,15 +80,15 @@ def all_jobs(table: JobTable) -> composing.Composed:
     return sql.statement("stats/sample_jobs", fragments)
 
 
-def dead_letters(table: JobTable, relation: Relation) -> composing.Composed:
-    """The look at the dead-letter table, which has all columns of the job table. Parameter: `limit`."""
+def dead_letters(place: DeadPlace) -> composing.Composed:
+    """The look at the dead-letter table. Parameter: `limit`."""
     fragments = {
-        "queue": table.queue(),
+        "queue": place.table.queue(),
         "state": literal("dead"),
-        "since": since(table, "dead"),
+        "since": place.died_at(),
         "moment": _NO_MOMENT,
-        "table": relation.sql,
-        "condition": composing.SQL("true"),
+        "table": place.relation.sql,
+        "condition": place.is_dead(),
         "order": composing.SQL(""),
     }
     return sql.statement("stats/sample_jobs", fragments)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import errors
 
+from pgq_ops.job_table.dead_place import dead_places
 from pgq_ops.job_table.quoting import all_of
 from pgq_ops.stats import bounded, estimates, job_sample, state_looks, unknown_values
 from pgq_ops.stats.depth import Age, Depths
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.table import JobTable, Relation
+    from pgq_ops.job_table.dead_place import DeadPlace
+    from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.relation_rows import RelationRows
     from pgq_ops.stats.state_looks import StateLooks
@@ -76,8 +78,9 @@ class _Reading:
     def read(self) -> Depths:
         if not (self.support.small and self._whole()):
             self._each_state()
-        if self.table.dead_letters is not None:
-            self._dead_letters(self.table.dead_letters.relation)
+        for place in dead_places(self.table):
+            if place.is_dead_letter_table:
+                self._dead_letters(place)
         known = [policy.queue for policy in self.table.policies if policy.queue is not None]
         if "queue" not in self.table.fields:
             known.append("default")
@@ -152,12 +155,12 @@ class _Reading:
         if state == "dead":
             self.tally.enter_ages_of_dead(sample)
 
-    def _dead_letters(self, relation: Relation) -> None:
+    def _dead_letters(self, place: DeadPlace) -> None:
         def estimated() -> int:
-            return estimates.table_rows(self.connection, relation.oid)
+            return estimates.table_rows(self.connection, place.relation.oid)
 
         try:
-            look = job_sample.dead_letters(self.table, relation)
+            look = job_sample.dead_letters(place)
             found = self.connection.execute(look, {"limit": job_sample.CAP + 1}).fetchall()
         except errors.QueryCanceled:
             before = self.tally.all_queues.get("dead")

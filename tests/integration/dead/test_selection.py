@@ -13,6 +13,7 @@ from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.job_table.dead_selection import select
 from pgq_ops.job_table.queue_labels import shown
 from pgq_ops.stats import dead_letters
+from tests.support.collecting import collection_of
 from tests.support.dead_letters import KINDS, MOVED, ONLY_MOVED, places
 from tests.support.jobs import FIELD, create_field_table
 
@@ -162,3 +163,30 @@ def test_an_error_is_found_by_what_it_says_in_columns_of_every_kind(
     asked = Asked(database, FIELD)
     assert bool(asked(DeadFilter(error=part))) is found
     assert asked(DeadFilter(error="something else")) == set()
+
+
+def test_a_dead_letter_table_may_store_everything_as_text(database: Database) -> None:
+    create_field_table(database)
+    columns = [
+        name
+        for (name,) in database.rows(
+            "SELECT attname FROM pg_attribute WHERE attrelid = 'jobs'::regclass AND attnum > 0"
+        )
+    ]
+    database.execute("ALTER TABLE jobs ALTER id TYPE int")
+    database.execute(f"CREATE TABLE dead_jobs ({', '.join(f'{name} text' for name in reversed(columns))})")
+    database.execute("INSERT INTO jobs (status, queue) VALUES ('dead', 'here')")
+    database.execute(
+        "INSERT INTO dead_jobs (id, queue, status, attempts, finished_at) VALUES (7, 'there', 'dead', 5, now() - interval '1 h')"
+    )
+    toml = FIELD + 'dead_letter_table = "dead_jobs"\n'
+    connection, (_, place) = places(database, toml)
+    for wanted in (
+        DeadFilter(ids=("7", "8")),
+        DeadFilter(older_than=HOUR - timedelta(minutes=1)),
+        DeadFilter(queue="there"),
+    ):
+        [letter] = dead_letters.read(connection, place, wanted, limit=9, through_indexes=False)
+        assert (letter.id, letter.attempts, letter.queue) == ("7", 5, "there")
+    seen = collection_of(database, toml).healthy()
+    assert seen.value("oldest_dead_age_seconds", "there") == pytest.approx(3600, abs=60)
