@@ -15,12 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 from urllib.parse import quote
 
+from pgq_ops.masking import MASK, without_uri_passwords
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pgq_ops.log_writer import LogWriter
 
-MASK = "***"
 _ROOT = "pgq_ops"
 _FIELDS = "pgq_ops_fields"
 # The scheduler tells of each run that is late or still busy: both are expected, and told by us where they matter.
@@ -32,14 +33,16 @@ _secrets: set[str] = set()
 def register_secrets(secrets: Iterable[str]) -> None:
     """Mask these texts from now on, as they are and as a URI or `repr()` writes them. Empty ones are ignored."""
     for secret in secrets:
-        _secrets.update({secret, quote(secret, safe=""), repr(secret)[1:-1]} - {""})
+        # Bytes that are no UTF-8 come out of the environment as surrogates.
+        quoted = quote(secret, safe="", errors="surrogateescape")
+        _secrets.update({secret, quoted, repr(secret)[1:-1]} - {""})
 
 
 def masked(text: str) -> str:
-    """The text with every registered secret replaced by ***."""
+    """The text with every registered secret, and the password of each URI, replaced by ***."""
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, MASK)
-    return text
+    return without_uri_passwords(text)
 
 
 def one_line(text: str) -> str:

@@ -11,6 +11,7 @@ from pgq_ops.cli.setting import load_config, session
 from pgq_ops.cli.several import united
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError, Problem, UsageError
 from pgq_ops.job_table.changes import written_columns
+from pgq_ops.logs import masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ class Report:
         if of_tables or self.error is None:
             return of_tables
         if self.valid:
-            what, hint = str(self.error), "pgq-ops config check --offline checks the configuration alone"
+            what, hint = masked(str(self.error)), "pgq-ops config check --offline checks the configuration alone"
             return [{"key": "database", "what": what, "hint": hint, "where": str(self.path or "environment")}]
         return problems_of(self.error, "job_tables")
 
@@ -110,7 +111,8 @@ def problems_of(error: PgqOpsError, key: str) -> list[dict[str, str]]:
     """What is wrong, as JSON shows it; `key` is what an error is about that is none of the configuration's."""
     what, _, hint = str(error).partition("\n")
     problems = error.problems if isinstance(error, ConfigError) else (Problem(key, what, hint.strip()),)
-    return [{"key": one.key, "what": one.what, "hint": one.hint, "where": one.where} for one in problems]
+    parts = ({"key": one.key, "what": one.what, "hint": one.hint, "where": one.where} for one in problems)
+    return [{key: masked(text) for key, text in part.items()} for part in parts]
 
 
 def checked(path: Path | None, *, offline: bool) -> Report:
@@ -121,7 +123,9 @@ def checked(path: Path | None, *, offline: bool) -> Report:
         return Report(path, error=error)
     if loaded.path is None and not loaded.config.job_tables:
         return Report(None, error=UsageError(f"there is nothing to check: {loaded.no_job_table}"))
-    configured = tuple(CheckedTable(name, one.table, one.preset) for name, one in loaded.config.job_tables.items())
+    configured = tuple(
+        CheckedTable(name, masked(one.table), one.preset) for name, one in loaded.config.job_tables.items()
+    )
     if offline:
         return Report(loaded.path, loaded.notes, configured)
     try:
@@ -138,7 +142,7 @@ def _table(
 ) -> CheckedTable:
     configured = loaded.config.job_tables[name]
     if isinstance(found, ConfigError | NotPermitted):
-        return CheckedTable(name, configured.table, configured.preset, error=found)
+        return CheckedTable(name, masked(configured.table), configured.preset, error=found)
     reaped = loaded.config.agent.mode == "manage" and "reaper" in configured.requested_tasks
     error = _lacking(connection, found.table) if reaped else None
     return CheckedTable(name, str(found.table), configured.preset, found.notes, error, bound=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-MASK = "***"
+from pgq_ops.masking import MASK
 
-_SECRET = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+SECRET_KEYWORDS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
 _OTHERS = """
     application_name channel_binding client_encoding connect_timeout dbname fallback_application_name
     gssdelegation gssencmode gsslib host hostaddr keepalives keepalives_count keepalives_idle keepalives_interval
@@ -21,7 +21,7 @@ _OTHERS = """
     ssl_max_protocol_version ssl_min_protocol_version sslcert sslcertmode sslcompression sslcrl sslcrldir sslkey
     sslkeylogfile sslmode sslnegotiation sslrootcert sslsni target_session_attrs tcp_user_timeout user
 """
-_KNOWN = _SECRET.union(_OTHERS.split())
+_KNOWN = SECRET_KEYWORDS.union(_OTHERS.split())
 
 _SCHEME = re.compile(r"postgres(?:ql)?://")
 _HOST = r"(?:\[[^\]/?]*\]|[^:/?,\[\]]*)(?::\d*)?"
@@ -88,7 +88,7 @@ def _in_uri(dsn: str) -> list[_Span] | None:
         key, equals, _ = parameter.partition("=")
         if not equals or unquote(key) not in _KNOWN:
             return None
-        if unquote(key) in _SECRET:
+        if unquote(key) in SECRET_KEYWORDS:
             spans.append((position + len(key) + 1, position + len(parameter)))
         position += len(parameter) + 1
     return spans
@@ -102,7 +102,7 @@ def _in_pairs(dsn: str) -> list[_Span] | None:
         if match is None or match["key"] not in _KNOWN:
             return None
         value = "quoted" if match["quoted"] is not None else "bare"
-        if match["key"] in _SECRET and match[value]:
+        if match["key"] in SECRET_KEYWORDS and match[value]:
             spans.append(match.span(value))
         position = match.end()
     return spans

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import SecretStr
 
 from pgq_ops.config.columns import Column
-from pgq_ops.config.dsn import MASK, mask_dsn
+from pgq_ops.config.dsn import mask_dsn
 from pgq_ops.config.job_table import OrderTerm
 from pgq_ops.config.leaves import leaves
 from pgq_ops.config.maintenance import Archive
 from pgq_ops.config.schema import dotted
 from pgq_ops.config.states import StatePredicate, StateValues
 from pgq_ops.config.transactions import EndOnly
+from pgq_ops.masking import MASK, without_uri_passwords
 
 if TYPE_CHECKING:
     from pgq_ops.config.load import LoadedConfig
@@ -34,7 +35,7 @@ class Row(NamedTuple):
 def rows(loaded: LoadedConfig) -> list[Row]:
     """Return every setting in the order of the model; a queue's only where they differ from its table's."""
     found = ((dotted(path), value) for path, value in leaves(loaded.config))
-    return [Row(key, plain(value), loaded.origins[key]) for key, value in found]
+    return [Row(key, _shown(value), loaded.origins[key]) for key, value in found]
 
 
 def document(loaded: LoadedConfig) -> dict[str, Any]:
@@ -44,8 +45,21 @@ def document(loaded: LoadedConfig) -> dict[str, Any]:
         node = nested
         for key in path[:-1]:
             node = node.setdefault(key, {})
-        node[path[-1]] = plain(value)
+        node[path[-1]] = _shown(value)
     return nested
+
+
+def _shown(value: object) -> object:
+    """A value as the file would hold it, without passwords, also where nobody would look for one."""
+    return _without_passwords(plain(value))
+
+
+def _without_passwords(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_passwords(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_passwords(part) for part in value]
+    return without_uri_passwords(value) if isinstance(value, str) else value
 
 
 @singledispatch
@@ -93,7 +107,7 @@ def _(value: StatePredicate) -> object:
 
 @plain.register
 def _(value: Archive) -> object:
-    return _given(directory=value.directory, command=_without_passwords(value.command)) or "none"
+    return _given(directory=value.directory, command=_program(value.command)) or "none"
 
 
 @plain.register
@@ -105,9 +119,12 @@ def _given(**keys: object) -> dict[str, object]:
     return {key: value for key, value in keys.items() if value}
 
 
-def _without_passwords(command: str | None) -> str | None:
-    # A URL with a user may hold a password too.
-    return MASK if command and "://" in command and "@" in command else command
+def _program(command: str | None) -> str | None:
+    """The program alone: any of its arguments may be a secret, and so may what is set before it."""
+    if command is None or not command.strip():
+        return command
+    first, *arguments = command.split(maxsplit=1)
+    return MASK if "=" in first else " ".join([first, *([MASK] if arguments else [])])
 
 
 def _exact(value: timedelta) -> str:

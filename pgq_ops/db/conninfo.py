@@ -8,6 +8,7 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
+from pgq_ops.config.dsn import SECRET_KEYWORDS
 from pgq_ops.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _parsed(key: str, dsn: str) -> dict[str, Any]:
     )
     try:
         parsed: dict[str, Any] = conninfo_to_dict(dsn)
+    except UnicodeError:
+        raise ConfigError((Problem(key, "holds bytes that are no UTF-8", hint),)) from None
     except psycopg.Error:
         raise ConfigError((Problem(key, "is not a connection string that libpq can read", hint),)) from None
     ports = [port for port in str(parsed.get("port", "")).split(",") if port]
@@ -61,4 +64,4 @@ def _parsed(key: str, dsn: str) -> dict[str, Any]:
 
 def secrets(parameters: dict[str, Any]) -> tuple[str, ...]:
     """The secrets among libpq's keywords."""
-    return tuple(str(parameters[name]) for name in ("password", "sslpassword") if parameters.get(name))
+    return tuple(str(parameters[name]) for name in sorted(SECRET_KEYWORDS) if parameters.get(name))
