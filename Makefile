@@ -9,7 +9,7 @@ WORKERS ?= 2
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint fmt bench soak mutants matrix docs clean
+.PHONY: help venv demo test lint fmt bench soak mutants networks matrix docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: $(STAMP) ## run the benchmarks
 
 soak: $(STAMP) ## kill agents, sessions and servers under load for a quarter of an hour (SOAK="--kills 10 --seconds 60")
 	$(BIN)/python -m soak $(SOAK)
+
+networks: $(STAMP) ## the tests of cut networks, stopped proxies and failovers (some need root and iptables)
+	$(BIN)/python -m pytest -m networks -s tests/integration/networks
 
 mutants: $(STAMP) ## break the product in one place after another: a test must notice each (MUTANTS="names")
 	$(BIN)/python -m mutants $(MUTANTS)
