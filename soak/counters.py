@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from soak.agents import Agent, Counts
+    from soak.agent import Agent, Counts
     from soak.final import Final
 
-# A batch's moment is its beginning, and it is counted after its end: it may be this much older than the look at the
-# counter that does not have it yet.
-_BATCH_SECONDS = 1.0
+# A batch's moment is its beginning, and it is counted after its end: on a busy machine it may be this much older than
+# the look at the counter that does not have it yet.
+_BATCH_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # In the second half of a cycle nothing is done to the agents: longer than they need to take over and settle, so that
 # what they do then is held against their interval alone.
-CYCLE_SECONDS = 18.0
+CYCLE_SECONDS = 20.0
 
 
 class Kind(StrEnum):

@@ -13,7 +13,7 @@ import psycopg
 
 from pgq_ops.schema.versions import install
 from soak import final, record
-from soak.agents import Agents, Counts
+from soak.agents import Agents
 from soak.counters import Balance, counts
 from soak.crew import Crew
 from soak.history import histories
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pgq_ops.demo.server import EmbeddedServer
+    from soak.agent import Counts
 
 _TICK_SECONDS = 0.02
 _ASK_SECONDS = 0.4
@@ -70,6 +71,7 @@ class Run:
         try:
             self.agents.start()
             self._until(self.agents.ready, _READY_SECONDS, "both job tables are led")
+            self._until(self._at_work, _READY_SECONDS, "every worker has begun")
             self._storm()
             self.agents.abandon()
             self._until(lambda: not self.watch.ask(statement("list_agent_backends")), _READY_SECONDS, "they are gone")
@@ -92,6 +94,10 @@ class Run:
                     connection.execute(table.statement(name), {})
             connection.execute(statement("started/create_dead_letter_table"), {})
             install(connection)
+
+    def _at_work(self) -> bool:
+        self.crew.tick()
+        return len(list(self.folder.glob("*.record"))) >= self.plan.workers
 
     def _storm(self) -> None:
         began = time.monotonic()

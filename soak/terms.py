@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 # Short, so that a run sees thousands of leases end; a heartbeat that comes late on a busy machine only costs its claim.
 LEASE_SECONDS = 1.5
 EVERY_SECONDS = 0.5
-SETTLE_SECONDS = 1.0
+# Longer than an agent's tick of 2 s, so that it is this that holds it back after a restart.
+SETTLE_SECONDS = 2.5
 CAP = 4
 # performance.md, "To reach": a leader killed, the next one acts; and a lease's end to pending again, beyond `every`.
 TAKEOVER_SECONDS = 5.0

@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.1
 _BEAT_SECONDS = LEASE_SECONDS / 4
 _HANG_SECONDS = LEASE_SECONDS + 2.0
 _LONG_SECONDS = LEASE_SECONDS * 2
-_SHORT_SECONDS = (0.05, 0.6)
+_SHORT_SECONDS = (0.02, 0.3)
 _MOST_ENQUEUED = 5
 # What becomes of a claim where nobody interferes; the rest is done.
 _FATES = {"die": 0.03, "hang": 0.03, "fail": 0.06, "long": 0.06}

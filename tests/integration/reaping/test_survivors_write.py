@@ -8,6 +8,7 @@ import pytest
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.metrics import REGISTRY
 from pgq_ops.schema.versions import install
 from pgq_ops.tasks.reap_statement import ReapStatement
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
@@ -68,3 +69,19 @@ def test_the_log_names_only_jobs_whose_change_stayed(database: Database) -> None
     logged = database.rows("SELECT job::bigint FROM pgq_ops.reap_log ORDER BY 1")
     assert logged == database.rows("SELECT id FROM jobs WHERE status = 'pending' ORDER BY 1")
     assert len(logged) == 6
+
+
+def test_each_job_is_counted_by_what_became_of_it(database: Database) -> None:
+    create_field_table(database)
+    database.execute("CREATE UNIQUE INDEX ON jobs (dedup_key) WHERE status = 'pending'")
+    database.execute("INSERT INTO jobs (status, dedup_key) VALUES ('pending', 'twin')")
+    database.execute(
+        "INSERT INTO jobs (status, lease_until, attempts, dedup_key)"
+        " SELECT 'running', now() - interval '1 minute', a, d FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL), (9, NULL), (8, NULL),"
+        " (1, 'twin')) AS v(a, d)"
+    )
+    result = reap(database)
+    assert (result.requeued, result.dead_lettered, result.conflicts) == (3, 2, 1)
+    labels = {"database": database.name, "job_table": "jobs", "queue": "(null)"}
+    for outcome, jobs in {"requeued": 3, "dead_lettered": 2, "conflict": 1}.items():
+        assert REGISTRY.get_sample_value("pgqops_reaped_total", {**labels, "outcome": outcome}) == jobs

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from soak.agents import Agent, Counts
+from soak.agent import Agent, Counts
 from soak.counters import Balance
 from soak.final import Final, Taken
 
@@ -36,7 +36,7 @@ def test_counters_and_log_that_agree_are_well() -> None:
 
 @pytest.mark.parametrize(("counted", "is_wrong"), [(2, False), (1, True)])
 def test_a_killed_agent_takes_with_it_only_what_came_after_its_last_answer(counted: int, *, is_wrong: bool) -> None:
-    killed = agent(asked_at=15, ended_at=25)
+    killed = agent(asked_at=15, ended_at=25)  # the second of the three jobs alone
     assert ("killed ones took 1" in wrong(counted, killed)) is is_wrong
 
 

@@ -9,7 +9,7 @@ import pytest
 from soak.final import Final, Row, Taken
 from soak.history import History, histories
 from soak.record import Attempt, Pen, read
-from soak.terms import CAP, LEASE, STARTED, JobTable
+from soak.terms import CAP, LEASE, SETTLE_SECONDS, STARTED, JobTable
 from soak.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 GRACE_US = 300_000
 START_US = 50_000_000
+SETTLE_US = round(SETTLE_SECONDS * 1e6)
 
 
 def attempt(action: str, version: int = 0, rows: Rows | None = None, worker: str = "a", error: str = "") -> Attempt:
@@ -165,10 +166,10 @@ def test_jobs_are_buried_at_the_cap_neither_before_nor_after(table: JobTable) ->
     assert f"job 7 has {CAP + 1} attempts" in buried(CAP + 1, table)
 
 
-@pytest.mark.parametrize(("after_us", "wrong"), [(1_000_000, False), (999_999, True), (-1, False)])
+@pytest.mark.parametrize(("after_us", "wrong"), [(SETTLE_US, False), (SETTLE_US - 1, True), (-1, False)])
 def test_nothing_is_taken_back_within_settle_after_the_server_started(after_us: int, *, wrong: bool) -> None:
     log = (TAKEN._replace(at_us=START_US + after_us),)
-    story = [*STORY[:2], claim(2, START_US + 2_000_000, START_US + 3_000_000), STORY[3]]
+    story = [*STORY[:2], claim(2, START_US + 2 * SETTLE_US, START_US + 3 * SETTLE_US), STORY[3]]
     assert ("after the server started" in found(story, log=log, starts_us=frozenset({START_US}))) is wrong
 
 
