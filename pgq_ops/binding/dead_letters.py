@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.binding import catalog
+from pgq_ops.binding import cascades, catalog
 from pgq_ops.binding.access import quoted
 from pgq_ops.binding.relation import find
 from pgq_ops.errors import ConfigError, Problem
@@ -60,6 +60,7 @@ def bind(
         partitioned=found.kind == "p",
         key=catalog.primary_key(connection, found.oid),
         fields={field: _as_stored(mapped, targets) for field, mapped in job_table.fields.items()},
+        cascades=cascades.read(connection, jobs),
     )
 
 

@@ -29,6 +29,7 @@ def reaping_problems(table: JobTable) -> list[Problem]:
             what = "can be read but not written, so the table cannot be reaped"
             hint = 'add set = { column = "expression" }' if rule.where else "columns.state must be a plain column"
             problems.append(Problem(f"{key}.states.{state}", what, hint))
+    problems += _cascading(table)
     attempts = table.fields.get("attempts")
     if attempts is None and not table.key:
         what = (
@@ -48,4 +49,26 @@ def reaping_problems(table: JobTable) -> list[Problem]:
     available = table.fields.get("available_at")
     if available is not None and available.name is None:
         problems.append(Problem(f"{key}.columns.available_at", "cannot be written, so no backoff can be given"))
+    return problems
+
+
+def _cascading(table: JobTable) -> list[Problem]:
+    """What moving a job to the dead-letter table would do to other jobs, and to other tables unasked."""
+    letters = table.dead_letters
+    if letters is None:
+        return []
+    key = f"job_tables.{table.name}.reaper.dead_letter_table"
+    problems = []
+    jobs = [str(one) for one in letters.cascades if one.deletes_its_like]
+    if jobs:
+        what = f"a job that is moved away would delete others, dead or not: {'; '.join(jobs)}"
+        problems.append(
+            Problem(key, what, "leave the key out to keep dead jobs in the job table, or drop the constraint")
+        )
+    others = [str(one) for one in letters.cascades if not one.deletes_its_like]
+    if others and not table.policies[0].reaper.dead_letter_cascade:
+        what = f"a job that is moved away would change other tables with it: {'; '.join(others)}"
+        problems.append(
+            Problem(key, what, "set reaper.dead_letter_cascade = true where they may, or leave the key out")
+        )
     return problems

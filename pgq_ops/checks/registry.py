@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks import (
+    dead_letter_cascade,
     expired_leases,
     missing_indexes,
     missing_leases,
@@ -30,6 +31,7 @@ _MODULES = (
     reaping_trouble,
     suspicious_leases,
     missing_indexes,
+    dead_letter_cascade,
     unknown_states,
 )
 CHECKS: tuple[Callable[[Look], Iterable[Finding]], ...] = tuple(module.check for module in _MODULES)

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 def question(plan: Report) -> str:
     """What to ask before the plan is carried out."""
     parts = [
-        f"{one.name} ({one.result.requeued} to requeue, {one.result.dead_lettered} to bury)"
+        f"{one.name} ({'; '.join([_numbers(one.result), *(one.cascades if one.result.dead_lettered else ())])})"
         for one in plan.tables
         if one.result is not None and one.changed
     ]
     return f"Take back the expired leases of {', '.join(parts)}?"
+
+
+def _numbers(plan: ReapResult) -> str:
+    return f"{plan.requeued} to requeue, {plan.dead_lettered} to bury"
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -27,6 +31,8 @@ def lines(report: Report) -> Iterator[str]:
     for one in report.tables:
         if one.result is not None:
             yield from _table(one.name, one.result, include_stale=report.include_stale)
+            if one.result.dead_lettered:
+                yield from (f"  with the buried jobs: {cascade}" for cascade in one.cascades)
 
 
 def _table(name: str, result: ReapResult, *, include_stale: bool) -> Iterator[str]:

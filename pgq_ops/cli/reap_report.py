@@ -17,6 +17,7 @@ from pgq_ops.tasks.reap_result import ReapResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pgq_ops.binding.bind import Bound
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """One job table: what was done, or what kept it from being done; both where it was cut short."""
+    """One job table: what was done, or what kept it from being done; both where it was cut short.
+
+    `cascades`: the foreign keys by which burying a job changes other tables.
+    """
 
     name: str
     result: ReapResult | None = None
     error: PgqOpsError | None = None
+    cascades: tuple[str, ...] = ()
 
     @property
     def changed(self) -> int:
@@ -38,7 +43,8 @@ class Reaped:
     def as_json(self) -> dict[str, Any]:
         """The table as `--json` shows it; null is what is not known."""
         numbers = dict.fromkeys(ReapResult().as_json()) if self.result is None else self.result.as_json()
-        return {"name": self.name, **numbers, "error": None if self.error is None else str(self.error)}
+        error = None if self.error is None else str(self.error)
+        return {"name": self.name, **numbers, "cascades": list(self.cascades), "error": error}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ def reap_tables(loaded: LoadedConfig, names: Sequence[str], *, include_stale: bo
                 one = Reaped(name, error=ActionFailed(f"{name}: not begun"))
             else:
                 try:
-                    one = _reaped(task, connection, found.table, dry_run=dry_run)
+                    one = replace(_reaped(task, connection, found.table, dry_run=dry_run), cascades=_cascades(found))
                 except (Exception, KeyboardInterrupt) as error:
                     result = None if dry_run else task.done.get(name)
                     one = Reaped(name, result, ActionFailed(f"stopped part way: {str(error) or 'interrupted'}"))
@@ -98,6 +104,11 @@ def reap_tables(loaded: LoadedConfig, names: Sequence[str], *, include_stale: bo
                     stopped = True
             reaped.append(one)
     return Report(tuple(reaped), include_stale, dry_run)
+
+
+def _cascades(bound: Bound) -> tuple[str, ...]:
+    letters = bound.table.dead_letters
+    return () if letters is None else tuple(map(str, letters.cascades))
 
 
 def _reaped(task: Reap, connection: Connection, table: JobTable, *, dry_run: bool) -> Reaped:

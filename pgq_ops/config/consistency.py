@@ -100,11 +100,10 @@ def queue_column(table: JobTableConfig) -> Iterator[Contradiction]:
 def one_dead_letter_table(table: JobTableConfig) -> Iterator[Contradiction]:
     """Counts and the `dead` commands read one dead-letter table a job table."""
     for queue, override in table.queues.items():
-        if "dead_letter_table" in override.reaper.model_fields_set:
-            what = "cannot differ by queue: a job table has one dead-letter table"
-            yield Contradiction(
-                ("queues", queue, "reaper", "dead_letter_table"), what, "set it in the job table's reaper section"
-            )
+        for key in ("dead_letter_table", "dead_letter_cascade"):
+            if key in override.reaper.model_fields_set:
+                what = "cannot differ by queue: a job table has one dead-letter table"
+                yield Contradiction(("queues", queue, "reaper", key), what, "set it in the job table's reaper section")
 
 
 def can_reap(table: JobTableConfig) -> Iterator[Contradiction]:

@@ -51,6 +51,7 @@ class Reaper(Section):
     max_expired_age: PositiveDuration = timedelta(hours=24)
     mass_expiry: MassExpiry = MassExpiry()
     dead_letter_table: Annotated[str, Field(min_length=1)] | None = None
+    dead_letter_cascade: bool = False
 
 
 class Slo(Section):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pgq_ops.config.policy import QueuePolicy
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.columns import Clock, MappedColumn
 
 
@@ -69,7 +70,8 @@ class StateRule:
 class DeadLetterTable:
     """Where buried jobs are moved to, the columns that are copied, by name, and all that a job has.
 
-    `key` is its own primary key, empty without one; `fields` are the job table's, as this one stores them.
+    `key` is its own primary key, empty without one; `fields` are the job table's, as this one stores them. `cascades`
+    are the foreign keys by which other tables change when a job leaves the job table.
     """
 
     relation: Relation
@@ -78,6 +80,7 @@ class DeadLetterTable:
     partitioned: bool
     key: tuple[KeyColumn, ...]
     fields: Mapping[str, MappedColumn]
+    cascades: tuple[Cascade, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
