@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from pgq_ops.binding import catalog
 from pgq_ops.binding.access import grant, policies_allow, quoted
 from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.retry_changes import lockable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.dead_place import DeadPlace
@@ -17,36 +18,51 @@ if TYPE_CHECKING:
 
 
 def require_retryable(
-    connection: Connection, place: DeadPlace, written: Iterable[str], inserted: Iterable[str]
+    connection: Connection, places: Sequence[DeadPlace], written: Sequence[str], inserted: Sequence[str]
 ) -> None:
-    """Raise NotPermitted unless the role may write these columns, or may move jobs back with these ones."""
-    jobs = place.job_table.relation
-    if place.is_dead_letter_table:
-        remedies = [
-            *_on_table(connection, place.relation, "SELECT", "DELETE"),
-            *_to_lock(connection, place),
-            *_on_columns(connection, jobs, "INSERT", inserted),
-        ]
-    else:
-        remedies = [*_on_columns(connection, jobs, "UPDATE", written), *_policy(connection, place, "w")]
-    _raise(f"the role may not retry the dead letters of {place}", remedies)
+    """Raise NotPermitted unless the role may write these columns, and may move jobs back with those `inserted`."""
+    remedies: list[str] = []
+    for place in places:
+        jobs = place.job_table.relation
+        if place.is_dead_letter_table:
+            remedies += _on_table(connection, place.relation, "SELECT", "DELETE")
+            remedies += _to_lock(connection, place)
+            remedies += _on_columns(connection, jobs, "INSERT", inserted)
+        else:
+            remedies += _on_columns(connection, jobs, "UPDATE", written)
+            remedies += _policy(connection, place, "w")
+    if remedies:
+        raise NotPermitted(f"the role may not retry the dead letters of {_listed(places)}", "\n  ".join(remedies))
 
 
-def require_purgeable(connection: Connection, place: DeadPlace, *, exporting: bool) -> None:
+def require_purgeable(connection: Connection, places: Sequence[DeadPlace], *, exporting: bool) -> None:
     """Raise NotPermitted unless the role may delete dead letters, and read all of them where they are exported."""
+    remedies: list[str] = []
+    for place in places:
+        remedies += _on_table(connection, place.relation, "DELETE")
+        remedies += _to_lock(connection, place)
+        remedies += _policy(connection, place, "d")
+    if remedies:
+        raise NotPermitted(f"the role may not purge the dead letters of {_listed(places)}", "\n  ".join(remedies))
+    hidden = {place.relation: _hidden(connection, place) for place in places if exporting}
     remedies = [
-        *_on_table(connection, place.relation, "DELETE"),
-        *_to_lock(connection, place),
-        *_policy(connection, place, "d"),
+        grant(connection, "SELECT", columns, relation.schema, relation.name)
+        for relation, columns in hidden.items()
+        if columns
     ]
-    _raise(f"the role may not purge the dead letters of {place}", remedies)
-    if exporting:
-        found = catalog.columns(connection, place.relation.oid).items()
-        hidden = [name for name, column in found if not column.readable]
-        if hidden:
-            remedy = grant(connection, "SELECT", hidden, place.relation.schema, place.relation.name)
-            what = f"the role may not read {', '.join(hidden)} of {place}, so they cannot be exported"
-            raise NotPermitted(what, f"{remedy}\n  or --no-export, and they are gone for good")
+    if remedies:
+        names = ", ".join(dict.fromkeys(name for columns in hidden.values() for name in columns))
+        what = f"the role may not read {names} of {_listed(places)}, so they cannot be exported"
+        raise NotPermitted(what, "\n  ".join([*remedies, "or --no-export, and they are gone for good"]))
+
+
+def _listed(places: Sequence[DeadPlace]) -> str:
+    return " and ".join(map(str, places))
+
+
+def _hidden(connection: Connection, place: DeadPlace) -> list[str]:
+    found = catalog.columns(connection, place.relation.oid)
+    return [name for name, column in found.items() if not column.readable]
 
 
 def _on_table(connection: Connection, relation: Relation, *privileges: str) -> Iterable[str]:
@@ -75,12 +91,6 @@ def _to_lock(connection: Connection, place: DeadPlace) -> Iterable[str]:
         yield grant(connection, "UPDATE", lockable(place), place.relation.schema, place.relation.name)
 
 
-def lockable(place: DeadPlace) -> tuple[str, ...]:
-    """The column whose UPDATE lets a role lock rows of the place: its state, or its id, as jobs are seldom without."""
-    fields = (place.table.fields.get(name) for name in ("state", "id", "attempts", "created_at"))
-    return tuple(field.name for field in fields if field is not None and field.name is not None)[:1]
-
-
 def _policy(connection: Connection, place: DeadPlace, command: str) -> Iterable[str]:
     """Row-level security that would let the statement find fewer rows; `command` is a letter of `polcmd`."""
     table = place.job_table
@@ -90,8 +100,3 @@ def _policy(connection: Connection, place: DeadPlace, command: str) -> Iterable[
         role = quoted(catalog.server(connection).role)
         name = quoted(table.relation.schema, table.relation.name)
         yield f"CREATE POLICY pgq_ops ON {name} TO {role} USING (true) WITH CHECK (true);"
-
-
-def _raise(what: str, remedies: list[str]) -> None:
-    if remedies:
-        raise NotPermitted(what, "\n  ".join(remedies))

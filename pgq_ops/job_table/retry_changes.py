@@ -13,6 +13,7 @@ from pgq_ops.job_table.giving_back import error_appended, pending_writes
 from pgq_ops.job_table.quoting import literal, type_name
 
 if TYPE_CHECKING:
+    from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.job_table.table import JobTable
 
 _NOW = sql.SQL("to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
@@ -91,3 +92,9 @@ class RetryChanges:
     def _attempts(self) -> sql.Composable:
         attempts = self.table.fields.get("attempts")
         return sql.SQL("NULL") if attempts is None else sql.SQL("COALESCE({}, 0)").format(attempts.value)
+
+
+def lockable(place: DeadPlace) -> tuple[str, ...]:
+    """The column, if one can be named, whose UPDATE lets a role lock the rows of a place, as FOR UPDATE asks for."""
+    fields = (place.table.fields.get(name) for name in ("state", "id", "attempts", "created_at"))
+    return tuple(field.name for field in fields if field is not None and field.name is not None)[:1]

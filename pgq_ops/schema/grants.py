@@ -46,6 +46,7 @@ def plan(
             tier_grants = {
                 Tier.OBSERVE: one.observe,
                 Tier.REAP: one.reap,
+                Tier.DEAD: one.dead,
                 Tier.VACUUM: one.vacuum,
                 Tier.RETIRE: one.retire,
             }
@@ -145,7 +146,9 @@ def _own_schema(connection: Connection, role: str, tiers: Collection[Tier]) -> I
     why = "to read what pgq-ops remembers"
     yield Grant(why, f"GRANT USAGE ON SCHEMA pgq_ops {to}")
     yield Grant(why, f"GRANT SELECT ON TABLE pgq_ops.schema_version, pgq_ops.task, pgq_ops.reap_log {to}")
-    if set(tiers) - {Tier.OBSERVE}:
+    if set(tiers) - {Tier.OBSERVE, Tier.DEAD}:
         yield Grant("to remember the runs of tasks", f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.task {to}")
     if Tier.REAP in tiers:
         yield Grant("to remember what was reaped", f"GRANT INSERT, DELETE ON TABLE pgq_ops.reap_log {to}")
+    if Tier.DEAD in tiers:
+        yield Grant("to remember what was retried", f"GRANT INSERT ON TABLE pgq_ops.reap_log {to}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
+from pgq_ops.errors import NotPermitted
+from pgq_ops.schema import versions
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 # take (the longest backoff that is usual, an hour, fits in 700 times).
 KEEP_SECONDS = 30 * 86_400.0
 PRUNE_BATCH = 5_000
+RETRIES_SINCE = 2
+"""The version of the schema whose log takes retries."""
 _LONGEST_MESSAGE = 1_000  # characters; an error's text can hold a whole row
 
 
@@ -59,9 +63,16 @@ def reap_log_writable(connection: Connection) -> bool:
 
 
 def retries_writable(connection: Connection) -> bool:
-    """Whether the reap log takes retries too: it may be written, and is of version 2 at least. Raises psycopg.Error."""
-    row = connection.execute(sql.statement("log/retries_writable"), {}).fetchone()
-    return row is not None and bool(row[0])
+    """Whether the reap log may be written, and is of the version that takes retries.
+
+    Raises psycopg.Error, DatabaseFailed, DatabaseUnreachable.
+    """
+    if not reap_log_writable(connection):
+        return False
+    try:
+        return (versions.installed(connection) or 0) >= RETRIES_SINCE
+    except NotPermitted:
+        return False
 
 
 def reap_log_readable(connection: Connection) -> bool:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 from pgq_ops.job_table.changes import written_columns
+from pgq_ops.job_table.dead_place import dead_places
 from pgq_ops.job_table.quoting import identifier
+from pgq_ops.job_table.retry_changes import RetryChanges, lockable
 from pgq_ops.job_table.table import Relation
 from pgq_ops.schema.expression_columns import columns_read, mapped_expressions, written_expressions
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.job_table.table import JobTable
 
 _MAINTAIN_SINCE = 170_000
@@ -52,6 +55,10 @@ class TableGrants:
         also = f"; expressions of the mapping read {', '.join(sorted(read))}" if read else ""
         yield from self._usage(relation)
         yield self._columns("SELECT", self._named() | read, relation, f"the mapped columns and the row's address{also}")
+        if (letters := self.table.dead_letters) is not None:
+            yield from self._usage(letters.relation)
+            there = self._named() | read | {part.name for part in letters.key}
+            yield self._columns("SELECT", there, letters.relation, "to see the dead letters that were moved to there")
         if self._owner()[2]:
             policy = f"CREATE POLICY pgq_ops ON {_name(relation)} TO {quoted(self.role)} USING (true);"
             yield self._because(f"row-level security is on, and the role must see every row: {policy}")
@@ -75,6 +82,27 @@ class TableGrants:
         if letters is not None:
             yield from self._usage(letters.relation)
             yield self._whole("SELECT, INSERT", letters.relation, "buried jobs are moved to here")
+
+    def dead(self) -> Iterator[Grant]:
+        """What a person needs to retry and to purge dead letters: nothing that the agent does."""
+        for place in dead_places(self.table):
+            if place.is_dead_letter_table:
+                yield from self._usage(place.relation)
+                yield self._whole("SELECT, DELETE", place.relation, "dead letters are taken from here, or purged")
+                yield self._columns("UPDATE", lockable(place), place.relation, "without it no row can be locked")
+                yield from self._usage(self.table.relation)
+                yield self._whole("INSERT", self.table.relation, "dead letters are moved back with all they have")
+                continue
+            for relation in (place.relation, *self._leaves()):
+                yield from self._usage(relation)
+                yield self._whole("SELECT, DELETE", relation, "dead letters are purged once all of them is exported")
+                yield self._columns("UPDATE", self._retried(place), relation, "to retry dead letters")
+
+    def _retried(self, place: DeadPlace) -> tuple[str, ...]:
+        pending = self.table.states.get("pending")
+        if pending is None or not pending.writes:
+            return lockable(place)
+        return RetryChanges(self.table).written_columns()
 
     def vacuum(self) -> Iterator[Grant]:
         """MAINTAIN, where the server has it."""

@@ -8,5 +8,6 @@ class Tier(StrEnum):
 
     OBSERVE = "observe"
     REAP = "reap"
+    DEAD = "dead"
     VACUUM = "vacuum"
     RETIRE = "retire"

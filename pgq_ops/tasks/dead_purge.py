@@ -114,8 +114,7 @@ class DeadPurge:
         with row_security(connection, allowed=table.all_visible_policies):
             places, cascades = dead_places(table), _cascades(connection, table)
             dead_cascades.require_allowed(cascades, allowed=self.cascade)
-            for place in places:
-                require_purgeable(connection, place, exporting=file is not None)
+            require_purgeable(connection, places, exporting=file is not None)
             if file is not None:
                 file.require_new()
 

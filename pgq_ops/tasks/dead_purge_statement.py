@@ -59,6 +59,9 @@ class PurgeStatement:
         query = composing.SQL("EXPLAIN {}").format(self._query(page))
         connection.execute(query, self.take.parameters(page, 1))
 
+    def without_log(self) -> None:
+        """It writes none."""
+
     def _text(self, connection: Connection, page: Page) -> bytes:
         if page.kind not in self._texts:
             self._texts[page.kind] = self._query(page).as_bytes(connection)

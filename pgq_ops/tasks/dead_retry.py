@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
+
+import psycopg
 
 from pgq_ops import logs, sql
 from pgq_ops.binding.dead_access import require_retryable
 from pgq_ops.binding.retrying import require_mapped
 from pgq_ops.db.connection import row_security
+from pgq_ops.db.failures import is_busy
 from pgq_ops.errors import NotInstalled
 from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.job_table.dead_place import dead_places
@@ -24,9 +28,7 @@ from pgq_ops.tasks.dead_way_back import WayBack
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.tasks.dead_statement import Take
     from pgq_ops.tasks.task import Guard
 
 # What made 50,000 jobs die is seldom so thoroughly mended that they may all come back in one instant: at this rate they
@@ -89,31 +91,37 @@ class DeadRetry:
         tally = DeadTally(self.wanted.ids)
         going = DeadPass(connection, self.wanted, tally, self.limit)
         with row_security(connection, allowed=table.all_visible_policies):
-            begun = _now(connection)
             dead_cascades.require_allowed(self._cascades(connection, table), allowed=self.cascade)
+            begun = _now(connection)
             try:
-                for place in dead_places(table):
-                    self._place(connection, place, going, guard, begun)
+                self._all(connection, table, going, guard, begun)
             finally:
                 result = self.done[table.name] = self._result(tally, begun)
                 if result.counts.jobs:
                     log.info("dead.retried", job_table=table.name, **result.logged())
         return result
 
-    def _place(self, connection: Connection, place: DeadPlace, going: DeadPass, guard: Guard, begun: float) -> None:
-        table = place.job_table
-        ceiling = partition_ceiling.read(connection, replace(table, moves_rows=table.partitioned))
+    def _all(self, connection: Connection, table: JobTable, going: DeadPass, guard: Guard, begun: float) -> None:
+        """Place by place, once it is known that all of them can be worked on."""
+        places = dead_places(table)
+        try:
+            ceiling = partition_ceiling.read(connection, replace(table, moves_rows=table.partitioned))
+        except psycopg.Error as error:
+            if not is_busy(error):
+                raise
+            going.tally.busy.append(str(table))
+            return
         changes = RetryChanges(table, self.extra_attempts, ceiling)
         written = changes.written_columns()
-        way_back = WayBack.read(connection, place) if place.is_dead_letter_table else None
-        inserted = [] if way_back is None else way_back.inserted(written)
-        require_retryable(connection, place, written, inserted)
+        ways_back = [WayBack.read(connection, place) if place.is_dead_letter_table else None for place in places]
+        inserted = [name for way in ways_back if way is not None for name in way.inserted(written)]
+        require_retryable(connection, places, written, inserted)
         logged = _is_logged(connection, table)
-
-        def statement(take: Take) -> RetryStatement:
-            return RetryStatement(take, changes, self.rate, begun, way_back, logged)
-
-        going.run(place, statement, written=written, deleting=place.is_dead_letter_table, guard=guard)
+        for place, way_back in zip(places, ways_back, strict=True):
+            statement = partial(
+                RetryStatement, changes=changes, rate=self.rate, begun=begun, way_back=way_back, logged=logged
+            )
+            going.run(place, statement, written=written, deleting=way_back is not None, guard=guard)
 
     def _cascades(self, connection: Connection, table: JobTable) -> tuple[str, ...]:
         if table.dead_letters is None:

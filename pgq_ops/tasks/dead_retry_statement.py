@@ -77,6 +77,12 @@ class RetryStatement:
         query = composing.SQL("EXPLAIN {}").format(self._query(page))
         connection.execute(query, self._parameters(page, 1, 0))
 
+    def without_log(self) -> RetryStatement | None:
+        """The same without writing the log; None where the log is what counts the attempts."""
+        if not self.logged or "attempts" not in self.changes.table.fields:
+            return None
+        return replace(self, logged=False)
+
     def _require_same_columns(self, connection: Connection, way_back: WayBack) -> None:
         """Raise TableChanged where the dead-letter table has got a column meanwhile: what it holds would be lost.
 

@@ -52,6 +52,10 @@ class DeadStatement(Protocol):
         """Only plan a batch, which takes every lock that it needs on tables; raises the driver's LockNotAvailable."""
         ...
 
+    def without_log(self) -> DeadStatement | None:
+        """The same without a log that somebody holds; None where it writes none, or must."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Take:

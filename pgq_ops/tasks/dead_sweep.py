@@ -139,11 +139,22 @@ class DeadSweep:
             raise error
         if is_busy(error) and not self._checked_tables:
             self._checked_tables = True
-            try:
-                with self.connection.transaction():
-                    self.statement.explain(self.connection, page)
-            except errors.LockNotAvailable:
+            if not self._is_locked(self.statement, page):
+                return
+            # Jobs matter more than their history.
+            unlogged = self.statement.without_log()
+            if unlogged is None or self._is_locked(unlogged, page):
                 raise RelationBusy from error
+            self.statement = unlogged
+
+    def _is_locked(self, statement: DeadStatement, page: Page) -> bool:
+        """Whether somebody holds, or waits for, a lock on a table that the statement needs."""
+        try:
+            with self.connection.transaction():
+                statement.explain(self.connection, page)
+        except errors.LockNotAvailable:
+            return True
+        return False
 
 
 def _a_row_may_be_to_blame(error: psycopg.Error | CopySwallowed) -> bool:

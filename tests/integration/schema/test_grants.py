@@ -14,10 +14,14 @@ from pgq_ops.schema.table_grants import Grant
 from pgq_ops.schema.tier import Tier
 from pgq_ops.schema.versions import install, installed, newest
 from pgq_ops.stats import leases, task_runs
+from pgq_ops.tasks.dead_retry import DeadRetry
 from tests.support.binding import bind_toml
 from tests.support.jobs import reap
+from tests.support.retrying import purge, retry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pgq_ops.db.connection import Connection
     from tests.support.database import Database
     from tests.support.roles import Roles
@@ -194,6 +198,60 @@ def test_buried_jobs_are_moved_with_the_grants_of_a_dead_letter_table(with_jobs:
     assert with_jobs.database.rows("SELECT id, claimed_by FROM graves.dead_jobs") == [(101, "gone")]
     with_jobs.refused("DELETE FROM graves.dead_jobs")
     with_jobs.refused("UPDATE jobs SET payload = '[]'")
+
+
+def test_dead_retries_and_purges_dead_letters_and_does_nothing_else(with_jobs: Setup, tmp_path: Path) -> None:
+    install(with_jobs.admin)
+    with_jobs.database.execute("UPDATE jobs SET status = 'failed' WHERE id IN (1, 101)")
+    with_jobs.grant(Tier.DEAD)
+    assert retry(with_jobs.database, EMAILS, role=with_jobs.role, limit=1).counts.jobs == 1
+    assert with_jobs.database.rows("SELECT job, outcome FROM pgq_ops.reap_log") == [("1", "retried")]
+    result = purge(with_jobs.database, EMAILS, role=with_jobs.role, file=tmp_path / "dead.jsonl")
+    assert (result.counts.jobs, result.exported) == (1, 1)
+    for statement in (
+        "UPDATE jobs SET payload = '[]'",
+        "UPDATE jobs SET secret = 'x'",
+        "UPDATE jobs SET id = 9 WHERE id = 1",
+        "INSERT INTO jobs (id) VALUES (9)",
+        "TRUNCATE jobs",
+        "ALTER TABLE jobs ADD COLUMN more text",
+        "DELETE FROM pgq_ops.reap_log",
+        "DELETE FROM pgq_ops.task",
+    ):
+        with_jobs.refused(statement)
+
+
+def test_neither_observe_nor_reap_may_retry_or_purge_dead_letters(with_jobs: Setup) -> None:
+    with_jobs.database.execute("UPDATE jobs SET status = 'failed' WHERE id = 1")
+    with_jobs.grant(Tier.REAP)
+    with pytest.raises(NotPermitted, match=r'GRANT UPDATE \("attempts"\) ON "public"."jobs"'):
+        retry(with_jobs.database, EMAILS, role=with_jobs.role)
+    with pytest.raises(NotPermitted, match=r'GRANT DELETE ON "public"."jobs"'):
+        purge(with_jobs.database, EMAILS, role=with_jobs.role)
+
+
+def test_dead_letters_of_a_table_of_their_own_are_seen_moved_back_and_purged_with_the_grants_for_it(
+    setup: Setup, tmp_path: Path
+) -> None:
+    setup.database.execute(JOBS)
+    setup.database.execute("CREATE SCHEMA graves; CREATE TABLE graves.dead_jobs (LIKE jobs INCLUDING DEFAULTS)")
+    setup.database.execute(
+        "INSERT INTO graves.dead_jobs (id, status) VALUES (1, 'failed'), (2, 'failed'), (3, 'failed')"
+    )
+    toml = f'{EMAILS}[job_tables.emails.reaper]\ndead_letter_table = "graves.dead_jobs"\n'
+    setup.grant(Tier.OBSERVE, toml=toml)
+    bound = bind_toml(setup.database, toml, role=setup.role, read_only=True)
+    assert DeadRetry().plan(bound.connection, bound.table).counts.moved == 3
+    setup.refused("SELECT payload FROM graves.dead_jobs")
+    with pytest.raises(
+        NotPermitted, match=r'GRANT DELETE ON "public"."jobs"(.|\n)*GRANT DELETE ON "graves"."dead_jobs"'
+    ):
+        purge(setup.database, toml, role=setup.role)
+    setup.grant(Tier.DEAD, toml=toml)
+    assert retry(setup.database, toml, role=setup.role, limit=1).counts.moved == 1
+    assert purge(setup.database, toml, role=setup.role, file=tmp_path / "a").counts.moved == 2
+    setup.refused("INSERT INTO graves.dead_jobs (id) VALUES (9)")
+    setup.refused("UPDATE graves.dead_jobs SET payload = '[]'")
 
 
 def test_the_payload_is_read_only_when_asked_for(setup: Setup) -> None:
