@@ -32,7 +32,7 @@ lint: $(STAMP) ## ruff, the formatter's check, mypy, the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --scripts-are-modules scripts/get-postgres scripts/matrix
+	$(BIN)/mypy --scripts-are-modules scripts/get-postgres scripts/matrix scripts/test-image
 	$(BIN)/lint-imports
 
 fmt: $(STAMP) ## format and apply the safe fixes

@@ -7,7 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from pydantic import SecretStr
 
+from pgq_ops.config.model import Database as DatabaseConfig
+from pgq_ops.db.connection import PROBE_LIMITS, Purpose, connect
+from pgq_ops.errors import DatabaseUnreachable
 from tests.support.agent import EXPIRED, wait_until
 from tests.support.command import run
 
@@ -118,3 +123,18 @@ def test_the_schema_is_installed_where_they_hold_for_everybody(jobs: Database, t
     installed = run("install", "--yes", cwd=tmp_path, variables={"PGQ_OPS_DSN": jobs.dsn})
     assert installed.returncode == 0, installed.stderr
     assert jobs.value("SELECT count(*) FROM pgq_ops.reap_log") == 0
+
+
+def test_of_several_hosts_a_role_that_only_reads_finds_the_primary_when_asked_for_it(
+    jobs: Database, make_role: Roles
+) -> None:
+    role = make_role("reader")
+    jobs.execute(f'ALTER ROLE "{role}" SET default_transaction_read_only = on')
+    server = conninfo_to_dict(jobs.dsn_as(role))
+    twice = {name: f"{server[name]},{server[name]}" for name in ("host", "port")}
+    dsn = make_conninfo(jobs.dsn_as(role), **twice)
+    with pytest.raises(DatabaseUnreachable, match="read-only"):
+        connect(DatabaseConfig(dsn=SecretStr(dsn)), Purpose.PROBES, PROBE_LIMITS)
+    primary = make_conninfo(dsn, target_session_attrs="primary")
+    with connect(DatabaseConfig(dsn=SecretStr(primary)), Purpose.PROBES, PROBE_LIMITS) as connection:
+        assert connection.execute("SHOW default_transaction_read_only").fetchone() == ("off",)
