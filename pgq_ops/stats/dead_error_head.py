@@ -19,6 +19,8 @@ _OF_JSON = sql.SQL(
     "(SELECT COALESCE(pgq_ops_first.error ->> 'error', pgq_ops_first.error ->> 'message',"
     " pgq_ops_first.error #>> '{{}}') FROM (SELECT {first} AS error) AS pgq_ops_first)"
 )
+# A `json` may hold a character that no text of PostgreSQL can: then it is shown as it is written.
+_UNLESS_NUL = sql.SQL("CASE WHEN strpos({error}::text, '\\u0000') > 0 THEN {error}::text ELSE {text} END")
 _FIRST_OF_JSON = sql.SQL("CASE {json}_typeof({error}) WHEN 'array' THEN {error} -> 0 ELSE {error} END")
 
 
@@ -37,6 +39,8 @@ def error_head(place: DeadPlace) -> sql.Composable:
     if kind in ("json", "jsonb"):
         first = _FIRST_OF_JSON.format(json=sql.SQL("jsonb" if kind == "jsonb" else "json"), error=value)
         text: sql.Composable = _OF_JSON.format(first=first)
+        if kind == "json":
+            text = _UNLESS_NUL.format(error=value, text=text)
     else:
         text = sql.SQL("{}::text").format(value)
     return _FIRST_LINE.format(text, literal(LONGEST))
