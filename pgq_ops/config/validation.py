@@ -36,12 +36,13 @@ _BOUNDS = {
 }
 _TABLE = len(("job_tables", "name"))
 _COMPUTED = ("requested_tasks",)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_SUCH = "there is no such setting"
 
 
 def validate(merged: Merged) -> tuple[Config | None, list[Problem], set[KeyPath]]:
     """Return the configuration, or None with what is wrong and the paths at which it is."""
-    refusals = {**_computed_keys(merged), **_nul_characters(merged)}
+    refusals = {**_computed_keys(merged), **_unfit_text(merged)}
     problems = [Problem(dotted(path), what, "", merged.where(path)) for path, what in refusals.items()]
     broken = set(refusals)
     try:
@@ -52,7 +53,9 @@ def validate(merged: Merged) -> tuple[Config | None, list[Problem], set[KeyPath]
         return (None if problems else config), problems, broken
     found: dict[_Place, list[Any]] = {}
     for one in errors:
-        found.setdefault(_place(one["loc"], merged.raw), []).append(one)
+        place = _place(one["loc"], merged.raw)
+        if place.path not in refusals:
+            found.setdefault(place, []).append(one)
     for place, same in found.items():
         broken.add(place.path)
         what, hint = _explain(place, same)
@@ -88,15 +91,22 @@ def _computed_keys(merged: Merged) -> dict[KeyPath, str]:
     return {path: _NO_SUCH for path in merged.origins if path[:1] == ("job_tables",) and path[2:] == _COMPUTED}
 
 
-def _nul_characters(merged: Merged) -> dict[KeyPath, str]:
-    found = (path for path in merged.origins if _holds_nul(merged.value(path)) or "\0" in "".join(path))
-    return dict.fromkeys(found, "holds a NUL character, which PostgreSQL's text cannot")
+def _unfit_text(merged: Merged) -> dict[KeyPath, str]:
+    """Text that PostgreSQL's text type cannot hold; bytes of the environment that are no UTF-8 come as surrogates."""
+    found = {path: "".join((*path, *_texts(merged.value(path)))) for path in merged.origins}
+    surrogates = {path: "holds bytes that are no UTF-8" for path, text in found.items() if _SURROGATE.search(text)}
+    nul = {
+        path: "holds a NUL character, which PostgreSQL's text cannot" for path, text in found.items() if "\0" in text
+    }
+    return surrogates | nul
 
 
-def _holds_nul(value: object) -> bool:
-    if isinstance(value, list | dict):
-        return any(map(_holds_nul, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and "\0" in value
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
 def _place(loc: tuple[int | str, ...], raw: object) -> _Place:

@@ -170,6 +170,7 @@ def test_a_connection_string_in_the_wrong_place_is_not_repeated_either(
         {"PGHOST": MISPLACED},
         {"PGSSLMODE": MISPLACED},
         {"PGQ_OPS_DSN": "host=db password=hunter2\udcff"},
+        {"PGQ_OPS_DATABASE__OWNER_ROLE": "hunter2\udcff"},
         {"PGQ_OPS_DSN": "postgresql://u:hunter2%ff@db/app"},
         {"PGQ_OPS_DSN": "postgresql://u:hunter2%zz@db/app"},
         {"PGQ_OPS_DSN": "host=127.0.0.1 port=1", "PGPASSWORD": "hunter2\udcff"},
