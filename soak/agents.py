@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _AGENTS = 2
 # After half of the kills the place stays empty for so long: then the other agent has to take over, not the next one.
-_AWAY_SECONDS = (2.0, 15.0)
+_AWAY_SECONDS = (5.0, 15.0)
 _STOP_SECONDS = 15.0
 
 
