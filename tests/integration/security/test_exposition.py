@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import urllib.request
@@ -57,6 +58,8 @@ WORST = [
     "NaN",
     "+Inf",
 ]
+# But for the end of a line.
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 NAME = 'j"o\\b\ns # {}'
 
 
@@ -112,6 +115,7 @@ def test_each_name_is_one_label_in_both_formats(database: Database) -> None:
         assert kind.startswith("text/plain; version=0.0.4")
         kind, modern = fetched(url, openmetrics.exposition.CONTENT_TYPE_LATEST)
         assert kind.startswith("application/openmetrics-text; version=1.0.0")
+    assert CONTROLS.search(classic + modern) is None
     assert ready_jobs(classic_families(classic)) == expected
     assert ready_jobs(openmetrics_families(modern)) == expected  # type: ignore[no-untyped-call]
     assert modern.endswith("\n# EOF\n")
