@@ -36,7 +36,13 @@ def retry(
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", min=0, metavar="N", help="So many come back each second, 50 if not given; 0: at once."),
+        typer.Option(
+            "--rate",
+            min=0,
+            max=1_000_000,
+            metavar="N",
+            help="So many come back each second, 50 if not given; 0: at once.",
+        ),
     ] = None,
     cascade: Annotated[
         bool, typer.Option("--cascade", help="Even if foreign keys to the dead-letter table change other tables.")

@@ -20,7 +20,15 @@ from tests.support.pages import ROOT
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = "PGQ_OPS_WRITE_GOLDEN" in os.environ
-SUBCOMMANDS = [("config", "check"), ("config", "show"), ("dead", "list"), ("dead", "show"), ("dead", "export")]
+SUBCOMMANDS = [
+    ("config", "check"),
+    ("config", "show"),
+    ("dead", "list"),
+    ("dead", "show"),
+    ("dead", "retry"),
+    ("dead", "export"),
+    ("dead", "purge"),
+]
 COMMAND_LINES = [(), *((entry.name,) for entry in COMMANDS), *SUBCOMMANDS]
 
 HEAVY = ("psycopg", "apscheduler", "prometheus_client", "pydantic", "rich", "pgq_ops.config", "pgq_ops.db")

@@ -1,0 +1,194 @@
+"""`pgq-ops dead retry` and `dead purge` as they are run: what they ask, tell and leave, and how they end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.agent import wait_until
+from tests.support.command import PROGRAM, environment, run
+from tests.support.jobs import FIELD, create_field_table, statuses
+from tests.support.retrying import DEAD
+from tests.support.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.database import Database
+
+
+@pytest.fixture
+def folder(database: Database, tmp_path: Path) -> Path:
+    create_field_table(database)
+    database.execute("CREATE TABLE others (LIKE jobs INCLUDING ALL)")
+    database.execute(DEAD, {"n": 12})
+    others = FIELD.replace("job_tables.jobs", "job_tables.others").replace('table = "jobs"', 'table = "others"')
+    (tmp_path / "pgq-ops.toml").write_text(FIELD + others)
+    return tmp_path
+
+
+def dead(database: Database, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return run("dead", *words, cwd=folder, variables={"PGQ_OPS_DSN": database.dsn})
+
+
+def tables(result: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return json.loads(result.stdout)["job_tables"]  # type: ignore[no-any-return]
+
+
+def exports(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("retry", "--yes"), "give a filter, or --all"),
+        (("retry", "--all"), "add --yes to act, or --dry-run"),
+        (("retry", "--all", "--yes", "--kind", "x"), "columns.kind: is not mapped, and --kind needs it"),
+        (("retry", "--all", "--yes", "--rate", "inf"), "--rate"),
+        (("purge", "--id", "7", "--yes"), "Give --older-than, or --all"),
+        (("purge", "--all"), "add --yes to act, or --dry-run"),
+        (("purge", "--all", "--yes", "--export", "here"), "--export names one file, and there are 2 job tables"),
+        (("purge", "--all", "--yes", "--export", "here", "--no-export"), "exclude each other"),
+        (("purge", "jobs", "--all", "--yes", "--export", "pgq-ops.toml"), "is there already"),
+    ],
+)
+def test_what_is_not_said_clearly_enough_ends_with_2_and_changes_nothing(
+    database: Database, folder: Path, words: tuple[str, ...], message: str
+) -> None:
+    result = dead(database, folder, *words)
+    assert (result.returncode, "Traceback" in result.stderr) == (2, False)
+    assert message in result.stderr
+    assert statuses(database) == {"dead": 12}
+    assert exports(folder) == []
+
+
+def test_a_retry_is_planned_and_done_in_the_same_shape_and_done_once(database: Database, folder: Path) -> None:
+    database.execute("CREATE UNIQUE INDEX one_pending ON jobs (dedup_key) WHERE status = 'pending'")
+    database.execute("INSERT INTO jobs (status, dedup_key) VALUES ('pending', 'a')")
+    database.execute("UPDATE jobs SET dedup_key = 'a' WHERE id = 4")
+    planned = dead(database, folder, "retry", "--all", "--dry-run", "--json")
+    done = dead(database, folder, "retry", "--all", "--yes", "--json")
+    again = dead(database, folder, "retry", "--all", "--yes", "--json")
+    assert [result.returncode for result in (planned, done, again)] == [0, 0, 0]
+    plan, other = tables(planned)
+    assert (plan["name"], plan["retried"], plan["dry_run"], plan["conflicts"]) == ("jobs", 12, True, None)
+    assert (other["name"], other["retried"]) == ("others", 0)
+    report = tables(done)[0]
+    assert plan.keys() == {*report.keys(), "dry_run"}
+    assert (report["retried"], report["conflicts"], report["error"]) == (11, 1, None)
+    [conflict] = report["conflict_jobs"]
+    assert (conflict["id"], conflict["table"]) == ("4", "public.jobs")
+    assert "one_pending" in conflict["reason"]
+    assert (tables(again)[0]["retried"], tables(again)[0]["conflicts"]) == (0, 1)
+    assert statuses(database) == {"pending": 12, "dead": 1}
+
+
+def test_a_person_is_asked_with_numbers_and_the_spread_and_told_what_was_done(database: Database, folder: Path) -> None:
+    command = [PROGRAM, "dead", "retry", "--all", "--rate", "2", "--extra-attempts", "1"]
+    with Terminal(command, folder, environment(PGQ_OPS_DSN=database.dsn)) as terminal:
+        asked = terminal.until("[y/N] ")
+        terminal.press("n\n")
+        assert terminal.ended()[0] == 0
+    assert "Retry 12 dead jobs of jobs, 2 a second, the last in 6s?" in asked
+    assert statuses(database) == {"dead": 12}
+    with Terminal(command, folder, environment(PGQ_OPS_DSN=database.dsn), columns=200) as terminal:
+        terminal.until("[y/N] ")
+        terminal.press("y\n")
+        code, told = terminal.ended()
+    assert code == 0
+    assert "jobs: 12 dead jobs were retried with 1 attempt left, 2 a second, the last in 5." in told
+    assert "  jobs 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ..." in told
+    assert "others: no dead job to retry" in told
+    assert statuses(database) == {"pending": 12}
+    with Terminal(command, folder, environment(PGQ_OPS_DSN=database.dsn)) as terminal:
+        code, told = terminal.ended()
+    assert (code, told.replace("\r", "")) == (0, "jobs: no dead job to retry\nothers: no dead job to retry\n")
+
+
+def test_a_purge_exports_to_a_file_of_its_own_by_default_and_an_export_can_be_left_out(
+    database: Database, folder: Path
+) -> None:
+    planned = dead(database, folder, "purge", "--all", "--dry-run", "--json")
+    assert (planned.returncode, tables(planned)[0]["purged"], exports(folder)) == (0, 12, [])
+    done = dead(database, folder, "purge", "--all", "--yes", "--json", "--limit", "5")
+    report = tables(done)[0]
+    assert (done.returncode, report["purged"], report["exported"], report["conflicts"]) == (0, 5, 5, 0)
+    assert tables(planned)[0].keys() == {*report.keys(), "dry_run"}
+    [file] = exports(folder)
+    assert (report["export"], file.name.startswith("dead-jobs-")) == (str(file), True)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["table"], row["id"], row["row"]["status"]) for row in rows][:1] == [("public.jobs", "1", "dead")]
+    told = dead(database, folder, "purge", "jobs", "--all", "--yes", "--no-export")
+    assert told.stdout.splitlines()[0] == "jobs: 7 dead jobs were deleted, without an export"
+    assert exports(folder) == [file]
+    assert statuses(database) == {}
+
+
+def test_one_table_with_which_something_is_wrong_does_not_keep_the_others(database: Database, folder: Path) -> None:
+    database.execute("DROP TABLE others")
+    result = dead(database, folder, "retry", "--all", "--yes")
+    assert result.returncode == 2
+    assert "there is no table 'others'" in result.stderr
+    assert "jobs: 12 dead jobs were retried" in result.stdout
+    assert statuses(database) == {"pending": 12}
+
+
+@pytest.mark.parametrize("verb", ["retry", "purge"])
+def test_ctrl_c_ends_it_between_batches_with_a_true_report(database: Database, folder: Path, verb: str) -> None:
+    database.execute(DEAD, {"n": 3_988})
+    database.execute("""
+        CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$;
+        CREATE TRIGGER slowly AFTER UPDATE OR DELETE ON jobs FOR EACH STATEMENT EXECUTE FUNCTION slowly();
+    """)
+    with subprocess.Popen(
+        [PROGRAM, "dead", verb, "--all", "--yes", "--json"],
+        cwd=folder,
+        env=environment(PGQ_OPS_DSN=database.dsn),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        left = "SELECT count(*) FROM jobs WHERE status = 'dead'"
+        wait_until(lambda: database.value(left) < 4_000, 30, "the first batch")
+        process.send_signal(signal.SIGINT)
+        output, told = process.communicate(timeout=30)
+    assert process.returncode == 4
+    assert "stopped part way: interrupted" in told
+    assert "others: not begun" in told
+    one, other = json.loads(output)["job_tables"]
+    changed = one["retried" if verb == "retry" else "purged"]
+    assert 0 < changed < 4_000
+    assert database.value(left) == 4_000 - changed
+    assert other["conflicts"] is None
+    if verb == "purge":
+        assert len(exports(folder)[0].read_text().splitlines()) == changed
+
+
+def test_what_could_not_be_had_is_told_and_is_no_failure(database: Database, folder: Path) -> None:
+    with database.connect(autocommit=False) as other:
+        other.execute("SELECT FROM jobs WHERE id IN (2, 5) FOR UPDATE")
+        result = dead(database, folder, "retry", "jobs", "--id", "2", "--id", "5", "--id", "7", "--id", "99", "--yes")
+    assert result.returncode == 0
+    assert "jobs: 1 dead job was retried with fresh attempts" in result.stdout
+    assert "  passed over, as another session has them: 2, 5\n" in result.stdout
+    assert "  not dead, or not there: 99\n" in result.stdout
+
+
+def test_a_database_that_cannot_be_reached_or_does_not_permit_it_ends_with_3(
+    database: Database, folder: Path, make_role: Any
+) -> None:
+    away = run("dead", "retry", "--all", "--yes", cwd=folder, variables={"PGQ_OPS_DSN": "host=127.0.0.1 port=1"})
+    assert away.returncode == 3
+    role = make_role("nobody")
+    database.execute(f"GRANT SELECT ON jobs, others TO {role}")
+    refused = run(
+        "dead", "retry", "jobs", "--all", "--yes", cwd=folder, variables={"PGQ_OPS_DSN": database.dsn_as(role)}
+    )
+    assert (refused.returncode, "GRANT UPDATE" in refused.stderr) == (3, True)
+    assert statuses(database) == {"dead": 12}
