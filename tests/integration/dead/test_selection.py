@@ -79,7 +79,7 @@ FILTERS = [
     (DeadFilter(error="a%b"), ""),
     (DeadFilter(error="' OR true --"), ""),
     (DeadFilter(ids=("1", "5", "7")), "17"),
-    (DeadFilter(ids=("01", "x", "1 OR true", "99999999999999999999")), "1"),
+    (DeadFilter(ids=("01", "x", "1 OR true", "9999999999999999999", "99999999999999999999")), "1"),
     (DeadFilter(ids=("1", "2"), kind="scan"), "2"),
 ]
 
