@@ -68,7 +68,7 @@ def _letters(found: Listed, width: int | None) -> Iterator[Text]:
     yield from columns(rows, None, left=left)
     more = found.overview.summary.jobs - len(found.letters)
     if more > 0:
-        yield Text(f"and {more:,} more; --limit shows so many, the filters others", "dim")
+        yield Text(f"and {more:,} more; --limit lists more of them", "dim")
 
 
 def _row(letter: DeadLetter) -> list[Text]:
