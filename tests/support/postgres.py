@@ -8,6 +8,7 @@ PGQ_OPS_TEST_IMAGE=postgres:17 runs a container, PGQ_OPS_TEST_DSN uses a server 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,8 +77,10 @@ def _container(image: str) -> Iterator[str]:
 
     settings = SETTINGS | {"shared_preload_libraries": _STATEMENTS_LIBRARY}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    with PostgresContainer(image, driver=None).with_command(["postgres", *options]) as container:
-        yield container.get_connection_url()
+    # Not a word of its own, as `test` is: it is masked wherever it appears.
+    password = secrets.token_hex(12)
+    with PostgresContainer(image, driver=None, password=password).with_command(["postgres", *options]) as container:
+        yield make_conninfo(container.get_connection_url())
 
 
 def _memory() -> Path | None:

@@ -64,7 +64,7 @@ GRANT ALL ON decoy.jobs TO PUBLIC;
 """
 
 
-@pytest.fixture(params=["role", "database"])
+@pytest.fixture(params=["role", pytest.param("database", marks=pytest.mark.networks)])
 def hostile(jobs: Database, make_role: Roles, pg_major: int, request: pytest.FixtureRequest) -> str:
     """The DSN of a role that may reap, for which, or for everybody in the database, SETTINGS hold.
 

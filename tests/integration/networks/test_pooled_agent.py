@@ -48,7 +48,7 @@ def test_through_a_pooler_of_sessions_it_leads_and_reaps_and_does_so_again_after
         assert agent.leads()
 
 
-@pytest.mark.parametrize("mode", ["transaction", "statement"])
+@pytest.mark.parametrize("mode", [pytest.param("transaction", marks=pytest.mark.networks), "statement"])
 def test_through_a_pooler_of_less_nothing_is_touched_and_direct_dsn_is_named_until_it_leads_past(
     jobs: Database, start: Start, mode: str
 ) -> None:
@@ -75,6 +75,7 @@ def test_through_a_pooler_of_less_nothing_is_touched_and_direct_dsn_is_named_unt
         assert run("reap", "--yes", "--config", str(agent.config)).returncode == 0
 
 
+@pytest.mark.networks
 def test_a_pooler_that_takes_no_more_clients_is_told_of_and_tried_again(jobs: Database, start: Start) -> None:
     jobs.execute(EXPIRED.format(name="jobs"))
     with PgBouncer(jobs.dsn, "session", max_client_conn="3") as pooler:
