@@ -9,7 +9,7 @@ WORKERS ?= 2
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint fmt bench soak mutants networks matrix docs clean
+.PHONY: help venv demo test lint fmt bench proof soak mutants networks matrix docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ fmt: $(STAMP) ## format and apply the safe fixes
 
 bench: $(STAMP) ## run the benchmarks
 	$(BIN)/python -m benchmarks
+
+# A seed of its own each time, which the output names; SEED=n repeats a run.
+proof: $(STAMP) ## let anything happen in any order on each kind of job table (EXAMPLES=100 runs of 40 steps, SEED=n)
+	PGQ_OPS_PROOF_EXAMPLES=$${EXAMPLES:-100} PGQ_OPS_PROOF_SEED=$${SEED:-$$(date +%s)} \
+		$(BIN)/python -m pytest -n $(WORKERS) -rP tests/integration/proof
 
 soak: $(STAMP) ## kill agents, sessions and servers under load for a quarter of an hour (SOAK="--kills 10 --seconds 60")
 	$(BIN)/python -m soak $(SOAK)

@@ -1,0 +1,84 @@
+"""What a reap and a retry may make of which jobs, from the design's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from tests.support import proof_ground as ground_
+
+if TYPE_CHECKING:
+    from tests.support.proof_model import Model
+    from tests.support.proof_stage import Row
+
+
+class Standing(NamedTuple):
+    """A job's row, and whether it is in the dead-letter table."""
+
+    row: Row
+    moved: bool = False
+
+
+class Action(Protocol):
+    """One kind of change that the product makes to jobs."""
+
+    def takes(self) -> set[int]:
+        """The jobs that it takes now."""
+        ...
+
+    def outcome(self, was: Standing, now: Standing, moments: list[float]) -> str | None:
+        """What became of a job between two looks, None where that must not be; `moments`: when it may have been."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reaping:
+    """An expired job is pending again after the backoff, without owner and lease; after its last attempt it is dead."""
+
+    model: Model
+    include_stale: bool = False
+
+    def takes(self) -> set[int]:
+        return self.model.reapable(include_stale=self.include_stale)
+
+    def outcome(self, was: Standing, now: Standing, moments: list[float]) -> str | None:
+        model = self.model
+        attempts = was.row["attempts"] + model.ground.counted
+        counted = was.row | {"attempts": attempts}
+        if attempts >= ground_.CAP:
+            buried = counted | {"status": model.ground.dead}
+            if model.ground.dead_table:
+                buried |= model.only_there()
+            return "dead_lettered" if now == Standing(buried, bool(model.ground.dead_table)) else None
+        delay = model.backoff_seconds(was.row["attempts"])
+        requeued = [
+            Standing(counted | model.free() | {model.ground.available: model.at_the_latest(moment + delay)})
+            for moment in moments
+        ]
+        return "requeued" if now in requeued else None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """A dead job is pending again within the time that the rate asks for, as one that has never been tried.
+
+    `rate`: jobs a second, 0 for all at once. `extra_attempts`: the runs that are left then, None for all.
+    """
+
+    model: Model
+    rate: float
+    extra_attempts: int | None
+
+    def takes(self) -> set[int]:
+        return self.model.deceased()
+
+    def outcome(self, was: Standing, now: Standing, moments: list[float]) -> str | None:
+        model, available = self.model, self.model.ground.available
+        attempts = 0 if self.extra_attempts is None else ground_.CAP - self.extra_attempts
+        there = set(model.only_there()) if was.moved else set()
+        row = {name: value for name, value in was.row.items() if name not in there} | model.free()
+        jobs = len(self.takes())
+        latest = moments[0] + (jobs / self.rate if self.rate else 0)
+        in_time = model.at_the_latest(moments[0]) <= now.row[available] <= model.at_the_latest(latest)
+        expected = Standing(row | {"attempts": attempts, available: now.row[available]})
+        return "retried" if in_time and now == expected else None

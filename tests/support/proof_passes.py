@@ -1,0 +1,189 @@
+"""Passes of the reaper, and retries, in the world of the proof: whole ones, or with others acting in the middle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgq_ops.tasks.dead_retry import DeadRetry
+from pgq_ops.tasks.dead_retry_result import RetryResult
+from pgq_ops.tasks.reap import Reap
+from pgq_ops.tasks.reap_result import ReapResult
+from pgq_ops.tasks.task import Outcome
+from tests.support import proof_ground as ground_
+from tests.support.proof_agent import NAME, Interruption
+from tests.support.proof_command import run_by_hand
+from tests.support.proof_fates import Reaping, Retrying
+from tests.support.proof_watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pgq_ops.db.connection import Connection
+    from tests.support.proof_agent import ProofAgent
+    from tests.support.proof_fates import Action
+    from tests.support.proof_world import World
+
+GOES_ON, KILLED, STOPPED = "goes on", "killed", "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What comes in between, after so many statements in transactions of the pass, and how the pass ends.
+
+    `meanwhile`: what others do, each with a number that says who or how.
+    """
+
+    after: int
+    meanwhile: tuple[tuple[str, int], ...]
+    ending: str
+
+
+class Passes:
+    """The product at work in a world. `_told`: what the passes at hand say that they did."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._told: Counter[str] = Counter()
+        self._stopped = False
+
+    def agent_acts(self, agent: ProofAgent, cut: Cut | None) -> bool:
+        """Let an agent tick and run its reaper; whether it has led and made a whole pass."""
+        world, retry = self.world, ground_.RETRY_SECONDS
+        agent.tick()
+        if not agent.leading.reached:
+            agent.tick()  # it has only now noticed that its session is gone
+        assert agent.leading.reached
+        assert agent.leads or world.stage.leaders() == 1 or world.excused(retry), "nobody leads"
+        due, leads = agent.due, agent.leads
+        watch = self._watch(Reaping(world.model))
+        if not leads:
+            watch.may, watch.must = set(), set()
+
+        def stop() -> None:
+            agent.stopping = True
+
+        interruption = self._interruption(cut, stop)
+        ran, result = agent.act(interruption)
+        self._tell(result)
+        if ran is not None and ran.rebind and not (interruption and interruption.happened):
+            agent.tick()
+            ran, result = agent.act()
+            self._tell(result)
+        agent.stopping = False
+        ended = _ended(cut, interruption)
+        failed = leads and (ran is None or ran.outcome not in (Outcome.OK, Outcome.NOTHING))
+        assert leads or ran is None
+        assert not failed or ended != GOES_ON or world.excused(retry), ran
+        whole = leads and due and not failed and ended == GOES_ON
+        self._end(watch, whole=whole, alone=interruption is None or not interruption.happened)
+        if ended == STOPPED:
+            agent.end()
+            agent.start()
+        return whole
+
+    def reap_by_hand(self, cut: Cut | None, *, include_stale: bool) -> None:
+        """A pass as a person makes it, beside whoever leads."""
+        self._by_hand(Reap(include_stale=include_stale), Reaping(self.world.model, include_stale), cut)
+
+    def retry(self, cut: Cut | None, *, rate: float, extra_attempts: int | None) -> None:
+        """All dead letters back to work, wherever they are; a second time there is nothing to do."""
+        retrying = Retrying(self.world.model, rate, extra_attempts)
+        if self._by_hand(DeadRetry(rate=rate, extra_attempts=extra_attempts), retrying, cut):
+            self._by_hand(DeadRetry(rate=rate, extra_attempts=extra_attempts), retrying, None)
+
+    def _by_hand(self, task: Reap | DeadRetry, action: Action, cut: Cut | None) -> bool:
+        watch = self._watch(action)
+
+        def stop() -> None:
+            self._stopped = True
+
+        interruption = self._interruption(cut, stop)
+        failure = run_by_hand(self.world.stage, task, lambda: not self._stopped, interruption)
+        self._tell(task.done.get(NAME))
+        ended = _ended(cut, interruption)
+        assert failure is None or ended == KILLED or self.world.excused(), failure
+        whole = failure is None and ended == GOES_ON
+        self._end(watch, whole=whole, alone=interruption is None or not interruption.happened)
+        return whole
+
+    def _watch(self, action: Action) -> Watch:
+        self._told, self._stopped = Counter(), False
+        watch = self.world.watch = Watch(self.world.stage, self.world.model, action)
+        return watch
+
+    def _tell(self, result: object) -> None:
+        if isinstance(result, ReapResult):
+            self._told["requeued"] += result.requeued
+            self._told["dead_lettered"] += result.dead_lettered
+            self._told["conflict"] += result.conflicts
+        elif isinstance(result, RetryResult):
+            self._told["retried"] += result.counts.jobs
+            self._told["conflict"] += result.counts.refused or 0
+
+    def _end(self, watch: Watch, *, whole: bool, alone: bool) -> None:
+        self.world.watch = None
+        watch.end(self._told, whole=whole)
+        for _, outcome in watch.changed:
+            self.world.saw(outcome)
+        if whole and alone and isinstance(watch.action, Reaping):
+            overdue = self.world.stage.overdue(ground_.GRACE_SECONDS)
+            assert not overdue, f"still running, and in nobody's hands: {overdue}"
+
+    def _interruption(self, cut: Cut | None, stop: Callable[[], None]) -> Interruption | None:
+        if cut is None:
+            return None
+
+        def then(connection: Connection) -> None:
+            watch = self.world.watch
+            assert watch is not None
+            watch.settle()
+            for what, number in cut.meanwhile:
+                self._meanwhile(what, number)
+            watch.go_on()
+            self.world.saw(f"a pass that others came into {cut.ending}")
+            if cut.ending == KILLED:
+                self.world.stage.terminate(connection)
+            if cut.ending == STOPPED:
+                stop()
+
+        return Interruption(cut.after, then)
+
+    def _meanwhile(self, what: str, number: int) -> None:
+        """Others act while a batch may be open: its rows are locked, and what it has written is not to be seen."""
+        world = self.world
+        worker = world.workers[number % len(world.workers)]
+        if what == "time":
+            world.clock.forward((1, 6, 31)[number])
+        elif what == "column":
+            world.add_column(to_dead=bool(number % 2), default=None)
+        elif what == "reap":
+            self._second_pass()
+        elif what == "claim":
+            if worker.open is None and worker.claim is None:
+                world.claim(worker, leave_open=number == 1)
+        elif what == "end":
+            if worker.open is not None:
+                world.end_transaction(worker, commit=number != 1)
+        elif worker.open is None and worker.claim is not None and (what != "heartbeat" or world.ground.heartbeat):
+            world.change(worker, what, leave_open=number == 1)
+
+    def _second_pass(self) -> None:
+        """A second reaper at the same time: it takes all but what the first one's batch holds."""
+        watch, model = self.world.watch, self.world.model
+        if watch is None or not isinstance(watch.action, Reaping):
+            return
+        watch.go_on()
+        task = Reap()
+        failure = run_by_hand(self.world.stage, task, lambda: True)
+        self._tell(task.done.get(NAME))
+        assert failure is None or self.world.excused(), failure
+        watch.settle()
+        if failure is None:
+            assert len(model.reapable()) <= ground_.BATCH_SIZE, "two reapers have left more than one's batch"
+        self.world.saw("two passes at once")
+
+
+def _ended(cut: Cut | None, interruption: Interruption | None) -> str:
+    return cut.ending if cut is not None and interruption is not None and interruption.happened else GOES_ON
