@@ -10,15 +10,13 @@ from psycopg import sql as composing
 from pgq_ops import sql
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.job_table.dead_record import record
-from pgq_ops.tasks.dead_statement import DeadRow
+from pgq_ops.tasks.dead_statement import DeadRow, discarded
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.tasks.dead_export_file import ExportFile
     from pgq_ops.tasks.dead_statement import Take
     from pgq_ops.tasks.reap_page import Page
-
-_KEPT = "a trigger of the table kept the row without an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,9 @@ class PurgeStatement:
             if self.file is not None and begun is not None and not is_connection_loss(error):
                 self.file.back_to(begun, exported)
             raise
+        kept = discarded(self.take.place)
         return [
-            DeadRow(key, job, position, None if changed else _KEPT)
-            for key, job, position, changed, _ in reversed(found)
+            DeadRow(key, job, position, None if changed else kept) for key, job, position, changed, _ in reversed(found)
         ]
 
     def explain(self, connection: Connection, page: Page) -> None:

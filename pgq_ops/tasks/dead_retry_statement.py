@@ -11,7 +11,7 @@ from pgq_ops import sql
 from pgq_ops.binding.access import quoted
 from pgq_ops.errors import TableChanged
 from pgq_ops.job_table.quoting import identifier
-from pgq_ops.tasks.dead_statement import DeadRow
+from pgq_ops.tasks.dead_statement import DeadRow, discarded
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RetryStatement:
             if rows and self.way_back is not None:
                 self._require_same_columns(connection, self.way_back)
         return [
-            DeadRow(key, job, position, None if changed else _refusal(lost), due_at if changed else None)
+            DeadRow(key, job, position, None if changed else self._refusal(lost), due_at if changed else None)
             for key, job, position, changed, lost, due_at, _ in reversed(rows)
         ]
 
@@ -76,6 +76,12 @@ class RetryStatement:
         """Only plan a batch."""
         query = composing.SQL("EXPLAIN {}").format(self._query(page))
         connection.execute(query, self._parameters(page, 1, 0))
+
+    def _refusal(self, lost: Sequence[str]) -> str:
+        if lost:
+            names = ", ".join(lost)
+            return f"the job table has no column {names}, and what is in there would be lost: add it there, or empty it"
+        return discarded(self.bare_take.place)
 
     def without_log(self) -> RetryStatement | None:
         """The same without writing the log; None where the log is what counts the attempts."""
@@ -133,10 +139,3 @@ class RetryStatement:
         if not self.logged:
             return composing.SQL("")
         return composing.SQL(", recorded AS (\n{}\n)").format(sql.statement("dead/record_retry"))
-
-
-def _refusal(lost: Sequence[str]) -> str:
-    if lost:
-        names = ", ".join(lost)
-        return f"the job table has no column {names}, and what is in there would be lost: add it there, or empty it"
-    return "a trigger of the table discarded the change without an error"

@@ -105,6 +105,15 @@ class Take:
         return None if row is None else DeadRow(*row)
 
 
+def discarded(place: DeadPlace) -> str:
+    """Why a row that was locked was not changed, though nothing failed.
+
+    Without a key a row is found by its place in the table, where another session's change is no longer.
+    """
+    trigger = "a trigger of the table discarded the change without an error"
+    return trigger if place.table.key else f"it was changed at that very moment, or {trigger}"
+
+
 def _listed(named: Mapping[str, composing.Composable]) -> composing.Composable:
     return composing.SQL(", ").join(
         composing.SQL("{} AS {}").format(value, identifier(name)) for name, value in named.items()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 
 @pytest.fixture
@@ -181,14 +182,13 @@ def test_what_could_not_be_had_is_told_and_is_no_failure(database: Database, fol
 
 
 def test_a_database_that_cannot_be_reached_or_does_not_permit_it_ends_with_3(
-    database: Database, folder: Path, make_role: Any
+    database: Database, folder: Path, make_role: Roles
 ) -> None:
     away = run("dead", "retry", "--all", "--yes", cwd=folder, variables={"PGQ_OPS_DSN": "host=127.0.0.1 port=1"})
     assert away.returncode == 3
     role = make_role("nobody")
     database.execute(f"GRANT SELECT ON jobs, others TO {role}")
-    refused = run(
-        "dead", "retry", "jobs", "--all", "--yes", cwd=folder, variables={"PGQ_OPS_DSN": database.dsn_as(role)}
-    )
+    variables = {"PGQ_OPS_DSN": database.dsn_as(role)}
+    refused = run("dead", "retry", "jobs", "--all", "--yes", cwd=folder, variables=variables)
     assert (refused.returncode, "GRANT UPDATE" in refused.stderr) == (3, True)
     assert statuses(database) == {"dead": 12}

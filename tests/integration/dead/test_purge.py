@@ -203,7 +203,7 @@ def test_a_trigger_that_keeps_a_row_keeps_it_out_of_the_file(database: Database,
     result = purge(database, file=tmp_path / "a")
     assert (result.counts.jobs, [(one.id, one.reason) for one in result.counts.conflicts]) == (
         9,
-        [("4", "a trigger of the table kept the row without an error")],
+        [("4", "a trigger of the table discarded the change without an error")],
     )
     assert 4 not in {row["id"] for row in exported(tmp_path / "a")}
 
