@@ -54,6 +54,8 @@ class FakeTask:
             raise ValueError("always")
         if self.kind == "sleeps":
             connection.execute("SELECT pg_sleep(20)")
+        if self.kind == "sleeps_long":
+            connection.execute("SELECT pg_sleep(29)")
         while self.kind == "batches" and guard():
             connection.execute("SELECT pg_sleep(0.02)")
             connection.execute(insert, row)

@@ -77,10 +77,10 @@ def _container(image: str) -> Iterator[str]:
 
     settings = SETTINGS | {"shared_preload_libraries": _STATEMENTS_LIBRARY}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    # Not a word of its own, as `test` is: it is masked wherever it appears.
+    # No word, as the default `test` is: it is masked wherever it appears.
     password = secrets.token_hex(12)
     with PostgresContainer(image, driver=None, password=password).with_command(["postgres", *options]) as container:
-        yield make_conninfo(container.get_connection_url())
+        yield container.get_connection_url()
 
 
 def _memory() -> Path | None:

@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
 from pgq_ops.config.model import Database as DatabaseConfig
-from pgq_ops.db.connection import PROBE_LIMITS, Purpose, connect
+from pgq_ops.db.connection import LEADER_LIMITS, PROBE_LIMITS, Limits, Purpose, connect
 from pgq_ops.errors import DatabaseUnreachable
 from tests.support.agent import EXPIRED, wait_until
 from tests.support.command import run
@@ -55,6 +55,16 @@ SETTINGS = {
     "plan_cache_mode": (14, "force_generic_plan"),
     "client_connection_check_interval": (14, "1ms"),
 }
+# These stay as they are: the user's own names and expressions may depend on the one, and on the others nothing of ours.
+LEFT = {
+    "search_path",
+    "bytea_output",
+    "client_min_messages",
+    "escape_string_warning",
+    "transform_null_equals",
+    "enable_indexscan",
+    "plan_cache_mode",
+}
 # A table of the same name, to which the search path leads.
 DECOY = """
 CREATE SCHEMA decoy;
@@ -79,6 +89,22 @@ def hostile(jobs: Database, make_role: Roles, pg_major: int, request: pytest.Fix
             assigned = value if name == "search_path" else f"'{value}'"
             jobs.execute(f"ALTER {whom} SET {name} = {assigned}")
     return jobs.dsn_as(role)
+
+
+@pytest.mark.parametrize(("purpose", "limits"), [(Purpose.LEADER, LEADER_LIMITS), (Purpose.PROBES, PROBE_LIMITS)])
+def test_what_our_sessions_rely_on_is_the_same_for_every_role(
+    jobs: Database, hostile: str, pg_major: int, purpose: Purpose, limits: Limits
+) -> None:
+    names = [name for name, (major, _) in SETTINGS.items() if major <= pg_major and name not in LEFT]
+
+    def shown(dsn: str) -> dict[str, str]:
+        with connect(DatabaseConfig(dsn=SecretStr(dsn)), purpose, limits) as connection:
+            rows = connection.execute("SELECT n, current_setting(n) FROM unnest(%s::text[]) AS n", [names]).fetchall()
+        return dict(rows)
+
+    theirs = shown(hostile)
+    assert theirs == shown(jobs.dsn)
+    assert not [name for name in names if theirs[name] == SETTINGS[name][1]]
 
 
 def answer(agent: Agent, *command: str) -> Any:
