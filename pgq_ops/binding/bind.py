@@ -111,6 +111,7 @@ def _bind(connection: Connection, name: str, config: JobTableConfig, catalogued:
         notes += [f"cannot be reaped: {problem}" for problem in problems]
     else:
         table = replace(table, moves_rows=_moves_rows(connection, table))
+        notes += [] if table.dead_letters is None else dead_letters.notes(key, table.dead_letters)
     return Bound(table, tuple(notes))
 
 

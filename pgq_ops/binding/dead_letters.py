@@ -64,6 +64,12 @@ def bind(
     )
 
 
+def notes(key: str, letters: DeadLetterTable) -> list[str]:
+    """What was allowed to happen to other tables, said each time the table is bound."""
+    changed = "; ".join(map(str, letters.cascades))
+    return [f"{key}.reaper.dead_letter_cascade: with a job that is moved away {changed}"] if changed else []
+
+
 def _as_stored(mapped: MappedColumn, targets: Mapping[str, CatalogColumn]) -> MappedColumn:
     """A field of the job table as the dead-letter table has it, where a wider type may hold it.
 

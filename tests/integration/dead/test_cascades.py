@@ -63,6 +63,8 @@ def test_it_is_said_before_the_mode_is_allowed_and_while_it_is(database: Databas
         [(table, name, definition)] = database.rows(finding.remedy)
         assert (table, name) == ("job_events", "job_events_job_fkey")
         assert "ON DELETE CASCADE" in definition
+    [note] = [note for note in bind_toml(database, ALLOWED).notes if CASCADE in note]
+    assert note.startswith("job_tables.jobs.reaper.dead_letter_cascade: ")
     plan = reap_tables(loaded_of(ALLOWED, database.dsn), (), include_stale=False, dry_run=True)
     assert f"  with the buried jobs: {CASCADE}" in list(lines(plan))
     assert CASCADE in question(plan)

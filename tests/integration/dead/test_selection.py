@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops import sql
 from pgq_ops.errors import ConfigError
 from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.job_table.dead_selection import select
 from pgq_ops.job_table.queue_labels import shown
-from pgq_ops.stats import dead_letters
+from pgq_ops.stats import bounded, dead_letters, plans
 from tests.support.collecting import collection_of
 from tests.support.dead_letters import KINDS, MOVED, ONLY_MOVED, places
 from tests.support.jobs import FIELD, create_field_table
@@ -133,10 +134,15 @@ def test_an_id_is_found_in_its_own_type_and_what_cannot_be_one_finds_nothing(
     database.execute("ALTER TABLE jobs ALTER id DROP IDENTITY")
     database.execute(f"ALTER TABLE jobs ALTER id TYPE {kind} USING NULL")
     database.execute(f"INSERT INTO jobs (id, status) SELECT x.v::{kind}, 'dead' FROM (VALUES (%s)) AS x(v)", [value])
-    toml = FIELD
-    asked = Asked(database, toml)
+    asked = Asked(database, FIELD)
     assert len(asked(DeadFilter(ids=(asked_for,)))) == 1
     assert asked(DeadFilter(ids=("no such id", "0"))) == set()
+    connection, (place,) = places(database, FIELD)
+    selection = select(place, DeadFilter(ids=(asked_for, "0")))
+    rows = sql.statement("stats/rows", {"table": place.relation.sql, "condition": selection.condition})
+    with bounded.transaction(connection, place.table):
+        [scan] = plans.job_scans(plans.explain(connection, rows, selection.parameters))
+    assert any("id" in str(node.get("Index Cond")) for node in plans.nodes(scan)) is (kind != "numeric")
 
 
 @pytest.mark.parametrize(
