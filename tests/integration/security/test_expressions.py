@@ -44,7 +44,7 @@ def connection(database: Database) -> psycopg.Connection[Any]:
     return database.connect(autocommit=True)
 
 
-@settings(max_examples=1_500, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example("E'a'\n'\\'' = a) OR (true --'")
 @example("\u00a0$$) OR (true --$$")
 @example("1 /* /* */ */ ) OR (true --*/")

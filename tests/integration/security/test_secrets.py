@@ -65,7 +65,7 @@ def places(where: str, folder: Path) -> list[tuple[str, dict[str, str]]]:
         f"{pairs} sslpassword='{QUOTED}'",
     ]
     return [
-        *((f"[database]\ndsn = {json.dumps(dsn)}\n", {}) for dsn in dsns),
+        *((f"[database]\ndsn = {json.dumps(dsn)}\n", {}) for dsn in dsns[:2]),
         *(("", {"PGQ_OPS_DSN": dsn}) for dsn in dsns),
         ("", {"PGQ_OPS_DATABASE__DSN": uri}),
         ("", {"pgq_ops_database__direct_dsn": pairs, "PGQ_OPS_DSN": where}),

@@ -19,8 +19,10 @@ from tests.support.agent import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What the issue promises beside such clients. Alone, an answer takes some 20 ms.
+# What the issue promises beside such clients. Alone, an answer takes some 20 ms; where the machine is so busy that it
+# takes longer, the promise is as much longer.
 ANSWER_SECONDS = 1.0
+ANSWERS_ALONE = 50
 CLIENTS = 300
 # The most that are served at a time.
 SERVED = 16
@@ -77,6 +79,10 @@ class Exporter:
             assert answer.read()
         return time.monotonic() - begun
 
+    def promised(self, path: str = "/metrics") -> float:
+        """Within how many seconds it is to answer; asked while it is let alone."""
+        return max(ANSWER_SECONDS, ANSWERS_ALONE * min(self.seconds_to_answer(path) for _ in range(3)))
+
     @property
     def threads(self) -> int:
         return self._of_status("Threads")
@@ -117,7 +123,7 @@ def exporter(request: pytest.FixtureRequest) -> Iterator[Exporter]:
 def test_three_hundred_clients_at_once_keep_no_scrape_waiting_and_take_little(
     exporter: Exporter, sent: bytes, *, half_closed: bool
 ) -> None:
-    alone = (exporter.threads, exporter.descriptors)
+    alone, promised = (exporter.threads, exporter.descriptors), exporter.promised()
     with ExitStack() as open_clients:
         clients = []
         for _ in range(CLIENTS):
@@ -127,18 +133,18 @@ def test_three_hundred_clients_at_once_keep_no_scrape_waiting_and_take_little(
                 if half_closed:
                     client.shutdown(socket.SHUT_WR)
             clients.append(client)
-        assert exporter.seconds_to_answer() < ANSWER_SECONDS
-        assert exporter.seconds_to_answer("/livez") < ANSWER_SECONDS
+        assert exporter.seconds_to_answer() < promised
+        assert exporter.seconds_to_answer("/livez") < promised
         # The oldest were told to go, long before their time was over; a few may still be at it.
-        soon = MOST_SECONDS / 2
+        soon = MOST_SECONDS * 0.8
         wait_until(lambda: exporter.threads <= alone[0] + SERVED + 1, soon, "few threads")
         wait_until(lambda: exporter.descriptors <= alone[1] + SERVED + 1, soon, "few descriptors")
-        assert exporter.seconds_to_answer() < ANSWER_SECONDS
+        assert exporter.seconds_to_answer() < promised
     wait_until(lambda: (exporter.threads, exporter.descriptors) == alone, what="all of them gone")
 
 
 def test_requests_without_an_end_fill_no_memory(exporter: Exporter) -> None:
-    before = exporter.megabytes
+    promised, before = exporter.promised(), exporter.megabytes
     header = b"x" * 60_000 + b"\r\n"
     with ExitStack() as open_clients:
         clients = [open_clients.enter_context(closing(exporter.connect())) for _ in range(SERVED)]
@@ -147,18 +153,18 @@ def test_requests_without_an_end_fill_no_memory(exporter: Exporter) -> None:
                 client.sendall(b"GET /livez HTTP/1.1\r\n")
                 for number in range(99):
                     client.sendall(b"H%d: " % number + header)
-        assert exporter.seconds_to_answer() < ANSWER_SECONDS
+        assert exporter.seconds_to_answer() < promised
     # 16 clients with 6 MB each: it took 380 MB where they were read to their end.
     assert exporter.megabytes - before < 20
 
 
 @pytest.mark.parametrize("exporter", [(40_000, 1.0)], indirect=True, ids=["8 MB"])
 def test_answers_that_nobody_reads_hold_up_nobody_and_are_given_up_in_silence(exporter: Exporter) -> None:
+    alone, promised = exporter.threads, exporter.promised("/livez")
     with ExitStack() as open_clients:
-        alone = exporter.threads
         for _ in range(4):
             client = open_clients.enter_context(closing(exporter.connect(buffer_bytes=2_048)))
             client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
         wait_until(lambda: exporter.threads == alone + 4, what="all four answers begun")
-        assert exporter.seconds_to_answer("/livez") < ANSWER_SECONDS
+        assert exporter.seconds_to_answer("/livez") < promised
         wait_until(lambda: exporter.threads == alone, what="all four given up")
