@@ -24,6 +24,7 @@ def statement(name: str) -> Composed:
 def build(connection: psycopg.Connection[Any], rows: int) -> None:
     """Create the table with its advised indexes and `rows` finished jobs, vacuumed and analysed."""
     connection.execute(demo_statement("create_jobs"), {})
+    connection.execute(statement("set_payload"), {})
     connection.execute(statement("insert_finished"), {"rows": rows})
     for name in INDEXES:
         connection.execute(demo_statement(name), {})

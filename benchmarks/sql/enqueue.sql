@@ -1,2 +1,2 @@
 -- Adds one job that is due at once.
-INSERT INTO demo_queue_jobs (payload) VALUES ('{{"n": 1}}')
+INSERT INTO demo_queue_jobs DEFAULT VALUES

@@ -96,7 +96,7 @@ class ReapChanges:
 
     def requeue_writes(self) -> dict[str, sql.Composable]:
         """State, available time, owner and lease columns, so that the workers' own claim finds the job again."""
-        moment: sql.Composable = sql.SQL("(now() + make_interval(secs => taken.pgq_ops_delay_seconds))")
+        moment: sql.Composable = sql.SQL("(now() + make_interval(secs => {}))").format(self.delay_seconds())
         if self.ceiling is not None:
             moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
         return pending_writes(self.table, moment) | self._both()

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # 64 MB of heap: tens of milliseconds to read when cached, and never the whole of a large table at once.
 STRETCH_BLOCKS = 8_192
 
+# The kind of a page that goes on behind a position: each but the first one of a sweep.
+GOES_ON = ">"
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -85,7 +88,7 @@ class PageOrder:
 
     def after(self, position: Sequence[str]) -> Page:
         """The rows behind a position."""
-        return self._page(position, ">")
+        return self._page(position, GOES_ON)
 
     def only(self, position: Sequence[str]) -> Page:
         """The one row at a position."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
+from psycopg import errors, pq
 from psycopg import sql as composing
 
 from pgq_ops import sql
@@ -14,6 +15,8 @@ from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import identifier
+from pgq_ops.tasks.reap_batch import MOST_IDS, Batch
+from pgq_ops.tasks.reap_page import GOES_ON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,33 +25,6 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import DeadLetterTable, JobTable, Relation
     from pgq_ops.tasks.reap_page import Page, PageOrder
-
-# Enough to find them again; a mass of jobs is not listed in a log line.
-MOST_IDS = 10
-
-
-class Group(NamedTuple):
-    """Rows of a batch that share a fate. `written`: the change stayed; else `keys` holds their addresses."""
-
-    queue: str | None
-    buried: bool
-    written: bool
-    jobs: int
-    ids: list[str]
-    keys: list[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What became of the rows that a batch locked; `position` is where the next page goes on, None without rows."""
-
-    groups: tuple[Group, ...] = ()
-    position: list[str] | None = None
-
-    @property
-    def jobs(self) -> int:
-        """How many rows were locked."""
-        return sum(group.jobs for group in self.groups)
 
 
 class Place(NamedTuple):
@@ -82,8 +58,11 @@ class ReapStatement:
     def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> Batch:
         """Reap up to `limit` rows of the page and commit; raises the driver's errors and CopySwallowed.
 
-        Deferred constraints are made immediate, so that they fail here and not at COMMIT.
+        Alone, the statement is its own transaction, and what the table's owner deferred fails with it. Within a
+        transaction it is made immediate, so that it fails here and not at COMMIT.
         """
+        if self.table.dead_letters is None and connection.info.transaction_status == pq.TransactionStatus.IDLE:
+            return self._run_alone(connection, page, limit, skip)
         with connection.transaction():
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             parameters = self.parameters(page, limit, skip)
@@ -92,7 +71,17 @@ class ReapStatement:
                 raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
             if rows and self.table.dead_letters is not None:
                 self._require_all_columns_copied(connection, self.table.dead_letters)
-        return Batch(tuple(Group(*row[:-2]) for row in rows), rows[0][-2] if rows else None)
+        return Batch.of_rows(rows)
+
+    def _run_alone(self, connection: Connection, page: Page, limit: int, skip: Sequence[str]) -> Batch:
+        """A batch that goes on behind another is prepared: planning it takes as long as reaping some 50 rows."""
+        text, parameters = self.batch(connection, page), self.parameters(page, limit, skip)
+        try:
+            rows = connection.execute(text, parameters, prepare=page.kind == GOES_ON).fetchall()
+        except errors.InvalidSqlStatementName:
+            # Somebody between us and the server has dropped it.
+            rows = connection.execute(text, parameters, prepare=False).fetchall()
+        return Batch.of_rows(rows)
 
     def _require_all_columns_copied(self, connection: Connection, letters: DeadLetterTable) -> None:
         """Raise TableChanged where jobs have got a column since the binding: what it holds would be lost.
@@ -138,7 +127,6 @@ class ReapStatement:
 
     def _fragments(self) -> dict[str, composing.Composable]:
         changes = ReapChanges(self.table, self.policy, self.ceiling)
-        owner = self.table.fields.get("owner")
         moving = self.table.dead_letters is not None
         return {
             "table": self.relation.sql,
@@ -148,19 +136,40 @@ class ReapStatement:
             ),
             "key_text": self.table.key_text(),
             "queue": self.table.queue(),
-            "shown_id": self.table.shown_id(),
-            "owner": composing.SQL("{}::text").format(owner.value) if owner else composing.SQL("NULL::text"),
-            "attempts_now": changes.attempts_now(),
             "reaches_cap": changes.reaches_cap(),
-            "delay_seconds": changes.delay_seconds(),
             "is_reapable": LeaseTerms(self.table, (self.policy,)).is_reapable(include_stale=self.include_stale),
             "in_policy": self.table.in_policy(self.policy),
             "is_running": self.table.is_state("running"),
             "same_row": self.table.same_row("taken"),
             "assignments": changes.assignments(),
-            "carried_order": self.order.carried(),
+            "carried": composing.SQL(", ").join([self.order.carried(), *self._logged(changes)]),
+            "reported": composing.SQL(", ").join(
+                composing.SQL("{} AS {}").format(value, identifier(name)) for name, value in self._reported().items()
+            ),
+            "names": composing.SQL(", ").join(map(identifier, self._reported())),
             "order": self.order.terms(),
             "lock": composing.SQL("FOR UPDATE" if moving or self.table.moves_rows else "FOR NO KEY UPDATE"),
+        }
+
+    def _logged(self, changes: ReapChanges) -> list[composing.Composable]:
+        """What the log keeps of a row as it was before."""
+        if not self.logged:
+            return []
+        owner = self.table.fields.get("owner")
+        return [
+            composing.SQL("{} AS pgq_ops_attempt").format(changes.attempts_now()),
+            composing.SQL("{} AS pgq_ops_owner").format(
+                composing.SQL("{}::text").format(owner.value) if owner else composing.SQL("NULL::text")
+            ),
+        ]
+
+    def _reported(self) -> dict[str, composing.Composable]:
+        """What the report tells of a row that was written, over `j` and `taken`."""
+        return {
+            "pgq_ops_key": composing.SQL("taken.pgq_ops_key"),
+            "pgq_ops_queue": composing.SQL("taken.pgq_ops_queue"),
+            "pgq_ops_bury": composing.SQL("taken.pgq_ops_bury"),
+            "pgq_ops_id": self.table.shown_id(),
         }
 
     def _take(self, page: Page) -> composing.Composed:

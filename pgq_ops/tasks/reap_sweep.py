@@ -13,15 +13,18 @@ import psycopg
 from psycopg import errors
 
 from pgq_ops.db.failures import is_busy, is_connection_loss
+from pgq_ops.db.prepared import prepared_statements
+from pgq_ops.tasks.reap_batch import Batch
 from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame
-from pgq_ops.tasks.reap_statement import Batch, CopySwallowed
+from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.tasks.reap_batch import Group
     from pgq_ops.tasks.reap_page import Page
-    from pgq_ops.tasks.reap_statement import Group, ReapStatement
+    from pgq_ops.tasks.reap_statement import ReapStatement
     from pgq_ops.tasks.task import Guard
 
 # Each row that waits on somebody's uncommitted twin costs one lock timeout (100 ms), each that is refused a dead row
@@ -85,6 +88,10 @@ class Sweep:
 
         Raises RelationBusy, and the driver's errors where no row is to blame.
         """
+        with prepared_statements(self.connection):
+            return self._run()
+
+    def _run(self) -> bool:
         begin = self.start or Cut(None, self.batch_size)
         self.cut, size = begin, begin.size
         page = self._page(begin.position)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import logs, metrics
 from pgq_ops.job_table.queue_labels import queue_label, queue_labels
+from pgq_ops.tasks.reap_batch import MOST_IDS
 from pgq_ops.tasks.reap_result import ReapResult
-from pgq_ops.tasks.reap_statement import MOST_IDS
 
 if TYPE_CHECKING:
+    from pgq_ops.tasks.reap_batch import Group
     from pgq_ops.tasks.reap_memory import ReapMemory
-    from pgq_ops.tasks.reap_statement import Group
     from pgq_ops.tasks.reap_sweep import Refused
 
 REAPED = metrics.counter(

@@ -8,8 +8,8 @@ WITH taken AS MATERIALIZED (
     UPDATE {table} AS j SET {assignments}
     FROM taken
     WHERE {same_row} AND CASE WHEN {is_reapable} AND {in_policy} THEN true END
-    RETURNING taken.pgq_ops_key, {is_running} AS pgq_ops_runs
+    RETURNING {reported}, {is_running} AS pgq_ops_runs
 ), written AS (
-    SELECT pgq_ops_key FROM updated WHERE pgq_ops_runs IS NOT TRUE
+    SELECT * FROM updated WHERE pgq_ops_runs IS NOT TRUE
 ){record}
 {report}

@@ -7,17 +7,17 @@ WITH taken AS MATERIALIZED (
     UPDATE {table} AS j SET {assignments}
     FROM taken
     WHERE NOT taken.pgq_ops_bury AND {same_row} AND CASE WHEN {is_reapable} AND {in_policy} THEN true END
-    RETURNING taken.pgq_ops_key, {is_running} AS pgq_ops_runs
+    RETURNING {reported}, {is_running} AS pgq_ops_runs
 ), removed AS (
     DELETE FROM {table} AS j USING taken
     WHERE taken.pgq_ops_bury AND {same_row} AND CASE WHEN {is_reapable} AND {in_policy} THEN true END
-    RETURNING j.*, taken.pgq_ops_key, taken.pgq_ops_bury
+    RETURNING j.*, {reported}
 ), copied AS (
     INSERT INTO {dead_letter_table} ({copied_columns}) OVERRIDING SYSTEM VALUE
     SELECT {copied_values}
     FROM removed AS j CROSS JOIN LATERAL (SELECT j.pgq_ops_bury) AS taken
     RETURNING 1
 ), written AS (
-    SELECT pgq_ops_key FROM requeued WHERE pgq_ops_runs IS NOT TRUE UNION ALL SELECT pgq_ops_key FROM removed
+    SELECT {names} FROM requeued WHERE pgq_ops_runs IS NOT TRUE UNION ALL SELECT {names} FROM removed
 ){record}
 {report}

@@ -4,12 +4,8 @@
 SELECT {key_columns},
        {key_text} AS pgq_ops_key,
        {queue} AS pgq_ops_queue,
-       {shown_id} AS pgq_ops_id,
-       {owner} AS pgq_ops_owner,
-       {attempts_now} AS pgq_ops_attempt,
        {reaches_cap} AS pgq_ops_bury,
-       {delay_seconds} AS pgq_ops_delay_seconds,
-       {carried_order}
+       {carried}
 FROM {table} AS j
 WHERE {is_reapable} AND {in_policy} AND {page}
   AND (cardinality(%(skip)s::text[]) = 0 OR {key_text} <> ALL (%(skip)s::text[]))

@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.db.prepared import prepared_statements
 from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.tasks.reap import Reap
 from pgq_ops.tasks.reap_page import PageOrder
 from pgq_ops.tasks.reap_statement import ReapStatement
 from tests.support.article_tables import LEASE_TABLE
 from tests.support.binding import LEASE, bind_toml
+from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.tasks.reap_page import Page
     from tests.support.database import Database
 
 # So that the planner, which takes state and lease for independent of each other, believes a batch to be all there is.
@@ -57,10 +64,57 @@ def test_a_batch_reads_little_more_than_it_takes(database: Database, index: str,
     order = PageOrder.by_lease(table, lease) if index == "lease_until" else PageOrder.by_key(table)
     statement = ReapStatement(table, table.relation, policy, order, include_stale=False)
     bound.connection.execute(sql.statement("reap/prepare_session"), {"may_sort": "off" if order.indexed else "on"})
-    taken = statement.run(bound.connection, order.first(), BATCH)
+    with prepared_statements(bound.connection):
+        taken = statement.run(bound.connection, order.first(), BATCH)
+        assert taken.position is not None
+        taken = statement.run(bound.connection, order.after(taken.position), BATCH)
     assert taken.position is not None
-    page = order.after(taken.position)
-    explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(bound.connection, page)
-    [[[document]]] = bound.connection.execute(explain, statement.parameters(page, BATCH)).fetchall()
+    document = explain_prepared(bound.connection, statement, order.after(taken.position))
     assert BATCH <= rows_read(document["Plan"]) <= 3 * BATCH
     assert rows_compared_in_vain(document["Plan"]) == 0
+
+
+def explain_prepared(connection: Connection, statement: ReapStatement, page: Page) -> dict[str, Any]:
+    """What the one plan that the server has prepared does with one more batch."""
+    names = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement.batch(connection, page).decode()))
+    parameters = statement.parameters(page, BATCH)
+    [[prepared]] = connection.execute("SELECT name FROM pg_prepared_statements", {}).fetchall()
+    explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {}({})").format(
+        composing.Identifier(prepared), composing.SQL(", ").join(composing.Literal(parameters[name]) for name in names)
+    )
+    [[[document]]] = connection.execute(explain).fetchall()
+    return dict(document)
+
+
+def test_a_batch_whose_prepared_statement_was_dropped_is_run_all_the_same(database: Database) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (status, lease_until) SELECT 'running', now() - interval '1 minute' FROM generate_series(1, 40)"
+    )
+    bound = bind_toml(database, FIELD + "batch_size = 10\n")
+
+    def drop() -> bool:
+        bound.connection.pgconn.exec_(b"DEALLOCATE ALL")
+        return True
+
+    result = Reap().run(bound.connection, bound.table, drop)
+    assert result.requeued == 40
+    assert result.conflicts == 0
+
+
+def test_passes_over_many_tables_leave_few_plans_on_the_server(database: Database) -> None:
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ALTER queue SET NOT NULL")
+    bound = bind_toml(
+        database,
+        FIELD
+        + "batch_size = 1\n"
+        + "".join(f"[job_tables.jobs.queues.q{n}]\nlease.grace = '{n}s'\n" for n in range(1, 21)),
+    )
+    database.execute(
+        "INSERT INTO jobs (queue, status, lease_until) SELECT 'q' || n % 20 + 1, 'running', now() - interval '1 hour'"
+        " FROM generate_series(1, 100) AS n"
+    )
+    assert Reap().run(bound.connection, bound.table, lambda: True).requeued == 100
+    [[plans]] = bound.connection.execute("SELECT count(*) FROM pg_prepared_statements", {}).fetchall()
+    assert 1 <= plans <= 8
