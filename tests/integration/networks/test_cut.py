@@ -129,3 +129,11 @@ def test_an_agent_that_cannot_reach_the_server_from_the_start_says_so_and_leads_
         assert time.monotonic() - began < 10
     wait_until(lambda: own.value("SELECT count(*) FROM jobs WHERE status = 'pending'"), 10)
     assert agent.leads()
+
+
+def test_of_two_hosts_the_first_of_which_answers_nothing_the_second_one_is_used(own: Reached, start: Start) -> None:
+    both = make_conninfo(own.near(), host=f"{OTHER_ADDRESS},127.0.0.1", port=f"{own.port},{own.port}")
+    with cut(own.port):
+        agent = start(both)
+        wait_until(agent.leads, 15)
+        wait_until(lambda: agent.value("pgqops_up") == 1, 15)
