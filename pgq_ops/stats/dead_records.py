@@ -5,6 +5,8 @@ No snapshot lives longer than a page: one held for a long export would keep VACU
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql as composing
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 # A page of keys may cost a pass over all dead letters, so it is large; a page of rows may hold large payloads.
 _KEYS_AT_ONCE = 10_000
 _ROWS_AT_ONCE = 200
+_BETWEEN_VALUES = re.compile(r"[\t\r\n]")
 
 
 def read(  # noqa: PLR0913 (what is asked for, each part of it by its name)
@@ -36,7 +39,7 @@ def read(  # noqa: PLR0913 (what is asked for, each part of it by its name)
     payload: bool = False,
     whole_row: bool = False,
 ) -> Iterator[str]:
-    """The records (JSON, each on one line) in the order of the key, up to `limit` (None: all).
+    """The records (JSON, each on one printable line) in the order of the key, up to `limit` (None: all).
 
     What is retried or purged meanwhile is left out. Raises ConfigError, the driver's errors.
     """
@@ -102,13 +105,20 @@ def _records(
     parameters = {f"key_{number}": [key[number - 1] for key in keys] for number in numbers}
     with row_security(connection, allowed=place.table.all_visible_policies):
         rows = connection.execute(sql.statement("stats/dead_records", fragments), parameters).fetchall()
-    return [_on_one_line(text) for (text,) in rows]
+    return [_plainly(text) for (text,) in rows]
 
 
 def _listed(parts: Sequence[composing.Composable]) -> composing.Composable:
     return composing.SQL(", ").join(parts)
 
 
-def _on_one_line(text: str) -> str:
-    """A `json` column keeps its writer's line breaks; in JSON they can only stand between values."""
-    return text.replace("\r", " ").replace("\n", " ")
+def _plainly(text: str) -> str:
+    """The same JSON on one line, without a character that a terminal would obey or not show.
+
+    A `json` column keeps its writer's line breaks, which can only stand between values. Whatever else is not printable
+    can only stand in a string, where JSON may escape it.
+    """
+    text = _BETWEEN_VALUES.sub(" ", text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)

@@ -126,6 +126,21 @@ def test_a_whole_row_can_be_put_back_as_it_was(database: Database) -> None:
     assert database.rows(same) == [(True, True)]
 
 
+def test_nothing_that_is_exported_can_steer_a_terminal(database: Database) -> None:
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ALTER last_error TYPE json USING NULL")
+    hostile = "a\x1b[2J \x9b31m \u202e \u2028 \U000e0001 caf\u00e9"
+    error = json.dumps(hostile, ensure_ascii=False)
+    database.execute("INSERT INTO jobs (status, queue, last_error) VALUES ('dead', %s, %s)", [hostile, error])
+    database.execute("INSERT INTO jobs (status, last_error) VALUES ('dead', %s)", ['{"a":\t"\x9b\u202e"}'])
+    written: list[str] = []
+    export_tables(loaded_of(FIELD, database.dsn), (), ANY, written.append, payload=False, whole_row=False, limit=None)
+    assert all(record.isprintable() for record in written)
+    assert "caf\u00e9" in written[0]
+    found = [(record["queue"], record["error"]) for record in map(json.loads, written)]
+    assert found == [(hostile, hostile), (None, {"a": "\x9b\u202e"})]
+
+
 def test_a_role_that_may_not_read_every_column_is_told_the_grant(database: Database, make_role: Roles) -> None:
     create_field_table(database)
     database.execute("ALTER TABLE jobs ADD COLUMN payload text DEFAULT 'secret'")
