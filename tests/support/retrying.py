@@ -27,6 +27,18 @@ FROM generate_series(1, %(n)s) AS n
 """
 
 
+def count_batches(database: Database, event: str = "UPDATE") -> None:
+    """From now on the table `batches` has the number of rows of each UPDATE (or DELETE) of jobs."""
+    image = "OLD" if event == "DELETE" else "NEW"
+    database.execute(f"""
+        CREATE TABLE batches (number int);
+        CREATE FUNCTION count_batch() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO batches SELECT count(*) FROM changed; RETURN NULL; END $$;
+        CREATE TRIGGER count_batch AFTER {event} ON jobs REFERENCING {image} TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION count_batch();
+    """)
+
+
 def always() -> bool:
     return True
 

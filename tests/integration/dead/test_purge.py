@@ -16,7 +16,7 @@ from pgq_ops.tasks import dead_export_file
 from pgq_ops.tasks.dead_purge import DeadPurge
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, statuses
-from tests.support.retrying import DEAD, MOVED, purge
+from tests.support.retrying import DEAD, MOVED, count_batches, purge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,15 +175,17 @@ def test_a_disk_that_is_full_ends_the_purge_with_exactly_what_was_exported_delet
 
 def test_a_batch_that_is_rolled_back_is_cut_from_the_file_again(database: Database, tmp_path: Path) -> None:
     prepare(database, 10)
-    # It fails only at the commit, whatever SET CONSTRAINTS has done before.
+    # It fails only at the commit: what SET CONSTRAINTS ALL IMMEDIATE calls puts off another check.
     database.execute("""
+        CREATE TABLE noted (id bigint);
+        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN SET CONSTRAINTS ALL DEFERRED; INSERT INTO noted VALUES (old.id); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER note AFTER DELETE ON jobs DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION note();
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN IF old.id = 4 THEN RAISE EXCEPTION 'at the end'; END IF; RETURN NULL; END $$;
-        CREATE CONSTRAINT TRIGGER refuse AFTER DELETE ON jobs DEFERRABLE INITIALLY DEFERRED
+        $$ BEGIN IF new.id = 4 THEN RAISE EXCEPTION 'at the end'; END IF; RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON noted DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION refuse();
-        CREATE FUNCTION defer_again() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN SET CONSTRAINTS ALL DEFERRED; RETURN NULL; END $$;
-        CREATE TRIGGER defer_again BEFORE DELETE ON jobs FOR EACH STATEMENT EXECUTE FUNCTION defer_again();
     """)
     result = purge(database, file=tmp_path / "a")
     assert result.counts.jobs + (result.counts.refused or 0) == 10
@@ -210,12 +212,15 @@ def test_a_trigger_that_keeps_a_row_keeps_it_out_of_the_file(database: Database,
 
 def test_locked_rows_are_passed_over_also_those_that_only_a_child_row_holds(database: Database, tmp_path: Path) -> None:
     prepare(database, 10)
+    count_batches(database, "DELETE")
     database.execute("CREATE TABLE notes (job bigint REFERENCES jobs)")
     with database.connect(autocommit=False) as other, database.connect(autocommit=False) as child:
         other.execute("UPDATE jobs SET last_error = 'x' WHERE id = 2")
         child.execute("INSERT INTO notes VALUES (9)")
         result = purge(database, file=tmp_path / "a")
         assert (result.counts.jobs, sorted(result.counts.locked_ids)) == (8, ["2", "9"])
+        # In one piece: nothing waited for them, or the batch would have been halved.
+        assert database.rows("SELECT number FROM batches") == [(8,)]
         other.rollback()
         child.rollback()
     assert purge(database, file=tmp_path / "b").counts.jobs == 2

@@ -11,7 +11,7 @@ from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.tasks.dead_retry import DEFAULT_RATE, DeadRetry
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
-from tests.support.retrying import DEAD, retry
+from tests.support.retrying import DEAD, count_batches, retry
 
 if TYPE_CHECKING:
     from tests.support.database import Database
@@ -44,15 +44,7 @@ def test_one_dead_job_comes_back_at_once_as_a_fresh_one(database: Database) -> N
 @pytest.mark.case("D4")
 def test_50000_dead_jobs_come_back_spread_over_time_and_a_second_run_changes_nothing(database: Database) -> None:
     prepare(database, 50_000)
-    database.execute("CREATE TABLE batches (number int)")
-    database.execute("""
-        CREATE FUNCTION count_batch() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN INSERT INTO batches SELECT count(*) FROM written; RETURN NULL; END $$
-    """)
-    database.execute(
-        "CREATE TRIGGER count_batch AFTER UPDATE ON jobs REFERENCING NEW TABLE AS written"
-        " FOR EACH STATEMENT EXECUTE FUNCTION count_batch()"
-    )
+    count_batches(database)
     begun = database.value("SELECT extract(epoch FROM clock_timestamp())::float8")
     result = retry(database)
     assert (result.counts.jobs, result.counts.refused, result.counts.locked) == (50_000, 0, 0)
@@ -114,10 +106,13 @@ def test_a_job_whose_unique_twin_is_not_committed_is_told_as_waiting_and_comes_b
 
 def test_jobs_that_somebody_has_locked_are_passed_over_and_told(database: Database) -> None:
     prepare(database)
+    count_batches(database)
     with database.connect(autocommit=False) as other:
         other.execute("SELECT FROM jobs WHERE id IN (3, 60) FOR UPDATE")
         result = retry(database)
         assert (result.counts.jobs, result.counts.refused, result.counts.locked) == (98, 0, 2)
+        # In one piece: nothing waited for them, or the batch would have been halved.
+        assert database.rows("SELECT number FROM batches") == [(98,)]
         assert sorted(result.counts.locked_ids) == ["3", "60"]
         limited = retry(database, limit=1)
         assert (limited.counts.jobs, limited.outcome) == (0, "busy")
