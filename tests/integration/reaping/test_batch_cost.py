@@ -108,7 +108,7 @@ def test_passes_over_many_tables_leave_few_plans_on_the_server(database: Databas
     bound = bind_toml(
         database,
         FIELD
-        + "batch_size = 1\n"
+        + "batch_size = 2\n"
         + "".join(f"[job_tables.jobs.queues.q{n}]\nlease.grace = '{n}s'\n" for n in range(1, 21)),
     )
     database.execute(
