@@ -171,6 +171,27 @@ def test_ctrl_c_ends_it_between_batches_with_a_true_report(database: Database, f
         assert len(exports(folder)[0].read_text().splitlines()) == changed
 
 
+def test_a_purge_that_is_killed_leaves_every_job_that_it_deleted_in_its_file(database: Database, folder: Path) -> None:
+    database.execute(DEAD, {"n": 3_988})
+    database.execute("""
+        CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END $$;
+        CREATE TRIGGER slowly AFTER DELETE ON jobs FOR EACH STATEMENT EXECUTE FUNCTION slowly();
+    """)
+    command = [PROGRAM, "dead", "purge", "jobs", "--all", "--yes"]
+    with subprocess.Popen(command, cwd=folder, env=environment(PGQ_OPS_DSN=database.dsn)) as process:
+        wait_until(lambda: database.value("SELECT count(*) FROM jobs") < 3_000, 30, "some batches")
+        process.kill()
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    wait_until(lambda: database.value(others) == 0, 30, "the end of its session")
+    [file] = exports(folder)
+    whole = [json.loads(line)["row"]["id"] for line in file.read_text().split("\n")[:-1]]
+    left = {job for (job,) in database.rows("SELECT id FROM jobs")}
+    assert 0 < len(left) < 3_000
+    assert set(range(1, 4_001)) - left <= set(whole)
+    assert len(whole) - (4_000 - len(left)) <= 500
+
+
 def test_what_could_not_be_had_is_told_and_is_no_failure(database: Database, folder: Path) -> None:
     with database.connect(autocommit=False) as other:
         other.execute("SELECT FROM jobs WHERE id IN (2, 5) FOR UPDATE")

@@ -8,6 +8,7 @@ from datetime import timedelta
 from io import FileIO
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from pgq_ops.errors import ActionFailed, ConfigError, NotPermitted, UsageError
@@ -175,7 +176,8 @@ def test_a_disk_that_is_full_ends_the_purge_with_exactly_what_was_exported_delet
 
 def test_a_batch_that_is_rolled_back_is_cut_from_the_file_again(database: Database, tmp_path: Path) -> None:
     prepare(database, 10)
-    # It fails only at the commit: what SET CONSTRAINTS ALL IMMEDIATE calls puts off another check.
+    # A batch with row 4 and another one fails, and only at the commit: what SET CONSTRAINTS ALL IMMEDIATE calls puts
+    # off another check.
     database.execute("""
         CREATE TABLE noted (id bigint);
         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
@@ -183,16 +185,37 @@ def test_a_batch_that_is_rolled_back_is_cut_from_the_file_again(database: Databa
         CREATE CONSTRAINT TRIGGER note AFTER DELETE ON jobs DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION note();
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN IF new.id = 4 THEN RAISE EXCEPTION 'at the end'; END IF; RETURN NULL; END $$;
+        $$ BEGIN
+            IF new.id = 4 AND (SELECT count(*) FROM noted WHERE xmin = pg_current_xact_id()::xid) > 1
+            THEN RAISE EXCEPTION 'at the end'; END IF; RETURN NULL;
+        END $$;
         CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON noted DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION refuse();
     """)
     result = purge(database, file=tmp_path / "a")
-    assert result.counts.jobs + (result.counts.refused or 0) == 10
-    left = {row for (row,) in database.rows("SELECT id FROM jobs WHERE status = 'dead'")}
-    assert left == {4}
-    assert {row["id"] for row in exported(tmp_path / "a")} == set(range(1, 11)) - left
-    assert result.exported == 9
+    assert result.counts.jobs == result.exported == 10
+    assert database.value("SELECT count(*) FROM jobs WHERE status = 'dead'") == 0
+    assert sorted(row["id"] for row in exported(tmp_path / "a")) == list(range(1, 11))
+
+
+def test_a_connection_that_is_lost_ends_the_purge_with_exactly_what_was_exported_deleted(
+    database: Database, tmp_path: Path
+) -> None:
+    prepare(database, 1_500)
+    bound = bind_toml(database, FIELD)
+    task = DeadPurge(export={"jobs": tmp_path / "a"})
+    calls = iter(range(10))
+
+    def guard() -> bool:
+        if next(calls) == 3:
+            database.execute("SELECT pg_terminate_backend(%s, 5000)", [bound.connection.info.backend_pid])
+        return True
+
+    with pytest.raises(psycopg.OperationalError):
+        task.run(bound.connection, bound.table, guard)
+    assert (task.done["jobs"].counts.jobs, task.done["jobs"].exported) == (1_000, 1_000)
+    assert [row["id"] for row in exported(tmp_path / "a")] == list(range(1, 1_001))
+    assert database.value("SELECT count(*) FROM jobs WHERE status = 'dead'") == 500
 
 
 def test_a_trigger_that_keeps_a_row_keeps_it_out_of_the_file(database: Database, tmp_path: Path) -> None:
