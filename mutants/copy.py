@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mutants.breaks import Break
 
 # What the tests need; pgq_ops/assets are links to dashboards and alerts.
-_COPIED = ("pgq_ops", "tests", "mutants", "dashboards", "alerts", "pyproject.toml")
+_COPIED = ("pgq_ops", "tests", "mutants", "dashboards", "alerts", "pyproject.toml", "pgq-ops.example.toml")
 _WHERE = "import pgq_ops; print(pgq_ops.__file__)"
 # A break may make a test wait for what never comes; pytest's own timeout is shorter for each test.
 _MOST_SECONDS = 300.0

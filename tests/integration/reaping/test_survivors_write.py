@@ -85,3 +85,26 @@ def test_each_job_is_counted_by_what_became_of_it(database: Database) -> None:
     labels = {"database": database.name, "job_table": "jobs", "queue": "(null)"}
     for outcome, jobs in {"requeued": 3, "dead_lettered": 2, "conflict": 1}.items():
         assert REGISTRY.get_sample_value("pgqops_reaped_total", {**labels, "outcome": outcome}) == jobs
+
+
+def test_jobs_that_were_stranded_together_do_not_come_back_together(database: Database) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (status, lease_until) SELECT 'running', now() - interval '1 minute' FROM generate_series(1, 100)"
+    )
+    assert reap(database).requeued == 100
+    spread = "SELECT extract(epoch FROM max(run_at) - min(run_at))::float8, count(DISTINCT run_at) FROM jobs"
+    [(seconds, moments)] = database.rows(spread)
+    assert 0.5 < seconds <= 1  # of the second that jitter takes from a base of ten; with 100 jobs nearly all of it
+    assert moments > 90
+
+
+def test_no_transaction_takes_more_than_a_batch(database: Database) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (status, lease_until) SELECT 'running', now() - interval '1 minute' FROM generate_series(1, 95)"
+    )
+    assert reap(database, FIELD + "batch_size = 10\n").requeued == 95
+    sizes = database.rows("SELECT count(*) FROM jobs GROUP BY xmin::text ORDER BY 1")
+    assert max(sizes) == (10,)
+    assert len(sizes) == 10
