@@ -134,15 +134,19 @@ class Run:
     def _trouble(self, kind: Kind) -> bool:
         """Whether there was something to be troubled."""
         if kind is Kind.TERMINATE:
-            backends = [pid for (pid,) in self.watch.ask(statement("list_agent_backends"))]
-            if not backends or not self.watch.ask(statement("terminate"), {"pid": self._dice.choice(backends)})[0][0]:
+            backends = self.watch.ask(statement("list_agent_backends"))
+            pid, may_lead = self._dice.choice(backends) if backends else (0, False)
+            if not pid or not self.watch.ask(statement("terminate"), {"pid": pid})[0][0]:
                 return False
-        elif kind is Kind.KILL:
-            self.agents.kill()
+            if may_lead:  # the loss of the other session is no excuse for a lease that is not taken back
+                self.watch.trouble()
         else:
-            self._restart(kind)
+            if kind is Kind.KILL:
+                self.agents.kill()
+            else:
+                self._restart(kind)
+            self.watch.trouble()
         self.done[kind] += 1
-        self.watch.trouble()
         return True
 
     def _restart(self, kind: Kind) -> None:
