@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchmarks.stage import Stage
     from benchmarks.workers import Worked
 
-_REPETITIONS = 8
+_REPETITIONS = 10
 _WORK_SECONDS = 10.0
 _CEILING_SECONDS = 5.0
 _TABLE = "demo_queue_jobs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks import agent_cost, collection, command_line, footprint, reaping, takeover
+from benchmarks import agent_cost, busy, collection, command_line, footprint, reaping, takeover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,5 +18,6 @@ BENCHMARKS: Mapping[str, Callable[[Stage], Figures]] = {
     "command-line": command_line.run,
     "takeover": takeover.run,
     "footprint": footprint.run,
+    "busy": busy.run,
     "agent-cost": agent_cost.run,
 }
