@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _WHERE_ONE_GOES = "set PGPASSWORD, or write a line for this server into ~/.pgpass"
 
-# Ended by an administrator, a crash, a shutdown; for being idle, in a transaction too, or long in one; no room left.
-_LOSSES = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300")
+# Ended by an administrator, a crash, a shutdown; for being idle, in a transaction too, or long in one; no room left;
+# a server that only reads.
+_LOSSES = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "25006")
 
 
 @contextmanager
@@ -26,22 +27,22 @@ def driver_errors(doing: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
         yield
     except errors.InsufficientPrivilege as error:
         raise NotPermitted(f"could not {doing}: {_message(error, secrets)}") from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except psycopg.Error as error:
         if is_connection_loss(error):
             raise DatabaseUnreachable(f"could not {doing}: {_message(error, secrets)}") from error
-        raise DatabaseFailed(f"could not {doing}: {_message(error, secrets)}") from error
-    except psycopg.Error as error:
         raise DatabaseFailed(f"could not {doing}: {_message(error, secrets)}") from error
 
 
 def is_connection_loss(error: BaseException) -> bool:
     """Whether the session is gone or of no more use, a server that became read-only included (25006)."""
-    if isinstance(error, errors.ReadOnlySqlTransaction | psycopg.InterfaceError):
+    if isinstance(error, psycopg.InterfaceError):
         return True
-    if not isinstance(error, psycopg.OperationalError):
+    if not isinstance(error, psycopg.Error):
         return False
     state = error.sqlstate
-    return state is None or state[:2] in ("08", "28", "3D") or state in _LOSSES
+    if state is None:  # libpq's own
+        return isinstance(error, psycopg.OperationalError)
+    return state[:2] in ("08", "28", "3D") or state in _LOSSES
 
 
 def is_busy(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from pgq_ops.config.model import Database as DatabaseConfig
 from pgq_ops.db import connection as opening
 from pgq_ops.db.connection import LEADER_LIMITS, PROBE_LIMITS, Limits, Purpose, bound, connect
-from pgq_ops.db.failures import is_connection_loss
+from pgq_ops.db.failures import driver_errors, is_connection_loss
 from pgq_ops.db.session import Session
 from pgq_ops.errors import DatabaseUnreachable
 from pgq_ops.leader import leadership as leading
@@ -128,6 +128,16 @@ def test_a_leader_that_asked_nothing_for_as_long_as_the_server_bears_leads_nothi
     leader.prove()
     assert leader.take({"jobs": 4711}) == {"jobs"}
     session.close()
+
+
+def test_a_leader_that_was_stopped_within_a_transaction_has_lost_its_connection(database: Database) -> None:
+    config = DatabaseConfig(dsn=SecretStr(database.dsn))
+    with closing(connect(config, Purpose.LEADER, Limits(statement_ms=5_000, idle_ms=300))) as connection:
+        connection.execute("BEGIN")
+        time.sleep(0.6)
+        with pytest.raises(DatabaseUnreachable, match="idle-in-transaction"), driver_errors("reap"):
+            connection.execute("SELECT 1")
+        assert connection.broken
 
 
 def test_only_leaders_are_ended_for_being_idle(database: Database) -> None:
