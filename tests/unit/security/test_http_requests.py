@@ -45,7 +45,9 @@ def _ask(port: int, request: bytes) -> tuple[str, bytes]:
             client.shutdown(socket.SHUT_WR)
             while chunk := client.recv(65_536):
                 answer += chunk
-        except (ConnectionResetError, BrokenPipeError):
+        except TimeoutError:
+            raise
+        except OSError:
             return "cut off", answer
     return answer.partition(b"\r\n")[0].decode().split(" ", 2)[1] if answer else "", answer
 
