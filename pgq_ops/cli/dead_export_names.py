@@ -21,6 +21,8 @@ def export_files(names: Sequence[str], export: Path | None) -> dict[str, Path]:
 
     Raises UsageError where one file was named for several job tables.
     """
+    if export == Path("-"):
+        raise UsageError("--export needs a file: what is on stdout is not yet safe when the jobs are deleted")
     if export is not None:
         if len(names) > 1:
             raise UsageError(f"--export names one file, and there are {len(names)} job tables: name one of them")

@@ -54,6 +54,7 @@ def exports(folder: Path) -> list[Path]:
         (("purge", "--id", "7", "--yes"), "Give --older-than, or --all"),
         (("purge", "--all"), "add --yes to act, or --dry-run"),
         (("purge", "--all", "--yes", "--export", "here"), "--export names one file, and there are 2 job tables"),
+        (("purge", "--all", "--yes", "--export", "-"), "--export needs a file"),
         (("purge", "--all", "--yes", "--export", "here", "--no-export"), "exclude each other"),
         (("purge", "jobs", "--all", "--yes", "--export", "pgq-ops.toml"), "is there already"),
     ],

@@ -17,6 +17,7 @@ from pgq_ops.tasks import dead_export_file
 from pgq_ops.tasks.dead_purge import DeadPurge
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, statuses
+from tests.support.pages import ROOT
 from tests.support.retrying import DEAD, MOVED, count_batches, purge
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ def prepare(database: Database, number: int = 100) -> None:
     database.execute("INSERT INTO jobs (status) VALUES ('pending'), ('running'), ('done')")
 
 
+README = ROOT / "README.md"
+# As it says there.
+RESTORE = "INSERT INTO jobs OVERRIDING SYSTEM VALUE SELECT (json_populate_record(NULL::jobs, %s::json -> 'row')).*"
+
+
 def exported(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line)["row"] for line in file.read_text().splitlines()]
 
@@ -39,6 +45,7 @@ def exported(file: Path) -> list[dict[str, Any]]:
 def test_what_is_deleted_is_in_the_file_whole_and_nothing_else(database: Database, tmp_path: Path) -> None:
     prepare(database, 1_234)
     database.execute("SET TimeZone = 'UTC'")
+    database.execute("ALTER TABLE jobs ALTER id SET GENERATED ALWAYS")
     rows = database.rows("SELECT to_jsonb(j.*) FROM jobs AS j WHERE status = 'dead' ORDER BY id")
     file = tmp_path / "dead.jsonl"
     result = purge(database, file=file)
@@ -46,9 +53,13 @@ def test_what_is_deleted_is_in_the_file_whole_and_nothing_else(database: Databas
     assert exported(file) == [row for (row,) in rows]
     assert statuses(database) == {"pending": 1, "running": 1, "done": 1}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert RESTORE.replace("%s", "line") in README.read_text()
     again = purge(database, file=tmp_path / "again.jsonl")
     assert (again.counts.jobs, again.export, again.outcome) == (0, None, "nothing")
     assert not (tmp_path / "again.jsonl").exists()
+    for line in file.read_text().splitlines():
+        database.execute(RESTORE, [line])
+    assert database.rows("SELECT to_jsonb(j.*) FROM jobs AS j WHERE status = 'dead' ORDER BY id") == rows
 
 
 def test_an_exported_row_can_be_put_back_as_it_was(database: Database, tmp_path: Path) -> None:
@@ -76,8 +87,7 @@ def test_an_exported_row_can_be_put_back_as_it_was(database: Database, tmp_path:
     assert purge(database, toml, file=file).exported == 2
     assert database.rows(whole) == []
     for line in file.read_text().splitlines():
-        put_back = "INSERT INTO jobs SELECT (json_populate_record(NULL::jobs, %s::json -> 'row')).*"
-        database.execute(put_back, [line])
+        database.execute(RESTORE, [line])
     assert database.rows(whole) == before
 
 

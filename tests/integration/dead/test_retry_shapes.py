@@ -10,6 +10,7 @@ import pytest
 from pgq_ops.errors import ConfigError, NotInstalled, NotPermitted
 from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.schema.versions import install
+from pgq_ops.tasks import dead_relations
 from pgq_ops.tasks.dead_retry import DeadRetry
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, statuses
@@ -90,12 +91,17 @@ def test_keys_of_any_type_address_their_rows(
 
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("shape", ["composite", "none"])
-def test_composite_keys_and_tables_without_a_key_are_gone_through_page_by_page(
+@pytest.mark.parametrize("blocks", [3, 8_192])
+def test_composite_keys_and_tables_without_a_key_are_gone_through_page_by_page(  # noqa: PLR0913, PLR0917
     database: Database,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    blocks: int,
     shape: str,
     moved: bool,  # noqa: FBT001
 ) -> None:
+    monkeypatch.setattr(dead_relations, "SMALL_BLOCKS", blocks)
+    monkeypatch.setattr(dead_relations, "STRETCH_BLOCKS", blocks)
     create_field_table(database)
     database.execute(DEAD, {"n": 1_203})
     database.execute("ALTER TABLE jobs DROP CONSTRAINT jobs_pkey, ADD COLUMN tenant uuid DEFAULT gen_random_uuid()")
@@ -106,8 +112,11 @@ def test_composite_keys_and_tables_without_a_key_are_gone_through_page_by_page(
     if moved:
         database.execute("INSERT INTO dead_jobs SELECT * FROM jobs WHERE status = 'dead'")
         database.execute("DELETE FROM jobs WHERE status = 'dead'")
-    gone = purge(database, MOVED, file=tmp_path / "a", limit=601)
-    assert (gone.counts.jobs, gone.exported) == (601, 601)
+    place = "dead_jobs" if moved else "jobs"
+    with database.connect(autocommit=False) as other:
+        other.execute(f"SELECT FROM {place} WHERE id IN (7, 1199) FOR UPDATE".encode())
+        gone = purge(database, MOVED, file=tmp_path / "a", limit=601)
+        assert (gone.counts.jobs, gone.exported) == (601, 601)
     result = retry(database, MOVED)
     assert (result.counts.jobs, result.counts.refused, result.counts.locked) == (602, 0, 0)
     assert statuses(database) == {"pending": 602, "done": 1}
