@@ -205,6 +205,18 @@ def test_extra_attempts_leave_that_many_runs_by_the_jobs_own_cap(
     assert runs == min((cap or 5), extra or 99)
 
 
+@pytest.mark.parametrize(("extra", "runs"), [(None, 5), (2, 2)])
+def test_attempts_that_the_reaper_counts_begin_afresh_too(database: Database, extra: int | None, runs: int) -> None:
+    prepare(database, 1)
+    toml = FIELD + 'attempts_counted_at = "reap"\n'
+    retry(database, toml, extra_attempts=extra)
+    for run in range(1, runs + 1):
+        assert statuses(database) == {"pending": 1}, run
+        database.execute("UPDATE jobs SET status = 'running', lease_until = now() - interval '1 s'")
+        reap(database, toml)
+    assert statuses(database) == {"dead": 1}
+
+
 def test_a_queues_own_cap_counts_for_its_jobs(database: Database) -> None:
     prepare(database, 2)
     database.execute("UPDATE jobs SET queue = 'video' WHERE id = 2")
