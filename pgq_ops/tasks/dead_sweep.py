@@ -15,6 +15,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.db.failures import is_busy, is_connection_loss
+from pgq_ops.tasks.dead_statement import discarded
 from pgq_ops.tasks.dead_tally import MOST_LOCKED_IDS
 from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame
 from pgq_ops.tasks.reap_statement import CopySwallowed
@@ -111,7 +112,9 @@ class DeadSweep:
                 if not _a_row_may_be_to_blame(error):
                     raise
                 failure = error
-        return rows if failure is None else [found._replace(refusal=_reason(failure))]
+        if failure is not None:
+            return [found._replace(refusal=_reason(failure))]
+        return rows or [found._replace(refusal=discarded(take.place))]
 
     def _tell_locked(self, *, finished: bool) -> None:
         """Count what is still dead, and was not refused, of what was gone through: somebody else has those rows."""
