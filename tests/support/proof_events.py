@@ -20,9 +20,9 @@ _EITHER = st.booleans()
 # By how many seconds a worker's clock is ahead: -45 makes its leases of 30 s end before they begin.
 _OFFSETS = st.sampled_from([0, 0, 0, 7, 45, -7, -45])
 # Some jobs have been tried before: the next attempt of one with 2 is its last.
-ATTEMPTS = st.sampled_from([0, 1, 2])
+ATTEMPTS = st.sampled_from([0, 1, 2, 2])
 _MEANWHILE = st.tuples(
-    st.sampled_from(["heartbeat", "complete", "fail", "claim", "end", "time", "reap", "column"]), _WHO
+    st.sampled_from(["heartbeat", "complete", "fail", "claim", "end", "time", "reap", "agent", "column"]), _WHO
 )
 _CUTS = st.none() | st.builds(
     Cut,
@@ -97,7 +97,7 @@ EVENTS = (
     ),
     Event(
         "column_is_added",
-        1,
+        2,
         lambda machine: machine.world.may_add_column(),
         {"to_dead": _EITHER, "default": st.sampled_from([None, "none yet"])},
     ),

@@ -49,8 +49,8 @@ _INDEXES = """
 CREATE INDEX ON demo_queue_jobs (available_at, id) WHERE status = 'pending';
 CREATE INDEX ON demo_queue_jobs (id) WHERE status = 'running';
 """
-# Three partitions in the time that a run takes, and an end that a run may come to (two days).
-RUNWAY_SECONDS = 2 * 86_400
+# Three partitions in the time that a run takes, and an end that half of the runs come to.
+RUNWAY_SECONDS = 600
 _BY_TIME = f"""
 CREATE TABLE demo_queue_jobs ({_COLUMNS}, PRIMARY KEY (id, available_at)) PARTITION BY RANGE (available_at);
 CREATE TABLE jobs_1 PARTITION OF demo_queue_jobs FOR VALUES FROM (MINVALUE) TO ('{moment(60)}');

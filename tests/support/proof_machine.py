@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.support.proof_worker import Worker
 
 T = TypeVar("T")
-# Beyond two a run comes to the end of the partitions, and stays there.
+# A day makes all that runs stale: seldom, or nothing is left to reap.
 MOST_DAYS = 2
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.support.proof_fates import Action
     from tests.support.proof_world import World
 
+_WELL = (Outcome.OK, Outcome.NOTHING)
 GOES_ON, KILLED, STOPPED = "goes on", "killed", "stopped"
 
 
@@ -41,11 +42,17 @@ class Cut:
 
 
 class Passes:
-    """The product at work in a world. `_told`: what the passes at hand say that they did."""
+    """The product at work in a world.
+
+    `_told`: what the passes at hand say that they did; `_acting`: whose they are; `_before_end`: how many jobs were
+    changed when a pass was killed or told to stop.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self._told: Counter[str] = Counter()
+        self._acting: ProofAgent | None = None
+        self._before_end = 0
         self._stopped = False
 
     def agent_acts(self, agent: ProofAgent, cut: Cut | None) -> bool:
@@ -65,19 +72,20 @@ class Passes:
             agent.stopping = True
 
         interruption = self._interruption(cut, stop)
+        self._acting = agent
         ran, result = agent.act(interruption)
         self._tell(result)
         if ran is not None and ran.rebind and not (interruption and interruption.happened):
             agent.tick()
             ran, result = agent.act()
             self._tell(result)
-        agent.stopping = False
+        agent.stopping, self._acting = False, None
         ended = _ended(cut, interruption)
-        failed = leads and (ran is None or ran.outcome not in (Outcome.OK, Outcome.NOTHING))
+        failed = leads and (ran is None or ran.outcome not in _WELL)
         assert leads or ran is None
         assert not failed or ended != GOES_ON or world.excused(retry), ran
         whole = leads and due and not failed and ended == GOES_ON
-        self._end(watch, whole=whole, alone=interruption is None or not interruption.happened)
+        self._end(watch, ended, whole=whole, alone=interruption is None or not interruption.happened)
         if ended == STOPPED:
             agent.end()
             agent.start()
@@ -105,7 +113,7 @@ class Passes:
         ended = _ended(cut, interruption)
         assert failure is None or ended == KILLED or self.world.excused(), failure
         whole = failure is None and ended == GOES_ON
-        self._end(watch, whole=whole, alone=interruption is None or not interruption.happened)
+        self._end(watch, ended, whole=whole, alone=interruption is None or not interruption.happened)
         return whole
 
     def _watch(self, action: Action) -> Watch:
@@ -122,9 +130,12 @@ class Passes:
             self._told["retried"] += result.counts.jobs
             self._told["conflict"] += result.counts.refused or 0
 
-    def _end(self, watch: Watch, *, whole: bool, alone: bool) -> None:
+    def _end(self, watch: Watch, ended: str, *, whole: bool, alone: bool) -> None:
         self.world.watch = None
         watch.end(self._told, whole=whole)
+        if ended != GOES_ON and isinstance(watch.action, Reaping):
+            further = len(watch.changed) - self._before_end
+            assert further <= (0 if ended == KILLED else ground_.BATCH_SIZE), "it went on after its end"
         for _, outcome in watch.changed:
             self.world.saw(outcome)
         if whole and alone and isinstance(watch.action, Reaping):
@@ -142,6 +153,7 @@ class Passes:
             for what, number in cut.meanwhile:
                 self._meanwhile(what, number)
             watch.go_on()
+            self._before_end = len(watch.changed)
             self.world.saw(f"a pass that others came into {cut.ending}")
             if cut.ending == KILLED:
                 self.world.stage.terminate(connection)
@@ -159,7 +171,9 @@ class Passes:
         elif what == "column":
             world.add_column(to_dead=bool(number % 2), default=None)
         elif what == "reap":
-            self._second_pass()
+            self._second_pass(None)
+        elif what == "agent":
+            self._second_pass(world.agents[number % len(world.agents)])
         elif what == "claim":
             if worker.open is None and worker.claim is None:
                 world.claim(worker, leave_open=number == 1)
@@ -169,20 +183,29 @@ class Passes:
         elif worker.open is None and worker.claim is not None and (what != "heartbeat" or world.ground.heartbeat):
             world.change(worker, what, leave_open=number == 1)
 
-    def _second_pass(self) -> None:
-        """A second reaper at the same time: it takes all but what the first one's batch holds."""
-        watch, model = self.world.watch, self.world.model
-        if watch is None or not isinstance(watch.action, Reaping):
+    def _second_pass(self, agent: ProofAgent | None) -> None:
+        """A second reaper at once, by hand or an agent: it takes all but what the first one's batch holds."""
+        watch, world = self.world.watch, self.world
+        if watch is None or not isinstance(watch.action, Reaping) or (agent is not None and agent is self._acting):
             return
         watch.go_on()
-        task = Reap()
-        failure = run_by_hand(self.world.stage, task, lambda: True)
-        self._tell(task.done.get(NAME))
-        assert failure is None or self.world.excused(), failure
+        if agent is None:
+            task = Reap()
+            failure = run_by_hand(world.stage, task, lambda: True)
+            self._tell(task.done.get(NAME))
+            whole = failure is None
+            assert whole or world.excused(), failure
+        else:
+            agent.tick()
+            assert not agent.leads or self._acting is None, "two lead"
+            due = agent.due
+            ran, result = agent.act()
+            self._tell(result)
+            assert ran is None or ran.outcome in _WELL or world.excused(ground_.RETRY_SECONDS), ran
+            whole = due and ran is not None and ran.outcome in _WELL
         watch.settle()
-        if failure is None:
-            assert len(model.reapable()) <= ground_.BATCH_SIZE, "two reapers have left more than one's batch"
-        self.world.saw("two passes at once")
+        assert not whole or len(world.model.reapable()) <= ground_.BATCH_SIZE, "two have left more than a batch"
+        world.saw("two passes at once" if whole else "an agent that had nothing to do")
 
 
 def _ended(cut: Cut | None, interruption: Interruption | None) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("requeued", "dead_lettered", "conflict")
 _MOMENTS = frozenset({"available_at", "run_after", "lease_until", "started_at", "created_at"})
-# What the session waits for a lock. Nobody here lets go while it waits, so it is short.
-LOCK_WAIT = "10ms"
+# How long a session waits for a lock. Nobody in the proof lets go while another waits; autovacuum does.
+LOCK_WAIT, PATIENT_WAIT = "10ms", "20s"
 
 _OVERDUE = """
 SELECT id FROM {table} WHERE status = 'running'
@@ -61,12 +61,12 @@ class Stage:
         self.clock.install()
         if ground.logged:
             versions.install(database.connect())
-        self._admin = self.session()
+        self._admin = self.session(PATIENT_WAIT)
         self._log_read = 0
 
-    def session(self) -> psycopg.Connection[Any]:
-        """A session that goes by the proof's clock and waits for no lock, as a worker's."""
-        connection = self.database.connect(options=f"-c timezone=UTC -c lock_timeout={LOCK_WAIT}")
+    def session(self, lock_wait: str = LOCK_WAIT) -> psycopg.Connection[Any]:
+        """A session that goes by the proof's clock, as a worker's."""
+        connection = self.database.connect(options=f"-c timezone=UTC -c lock_timeout={lock_wait}")
         connection.execute("SET client_min_messages = warning")
         return connection
 
@@ -96,13 +96,17 @@ class Stage:
         query = f"INSERT INTO {self.ground.table} AS j ({columns}) VALUES ({places}) RETURNING to_jsonb(j)"  # noqa: S608 (the proof's own names)
         return read(self._admin.execute(query.encode(), values).fetchall()[0][0])
 
-    def add_column(self, table: str, name: str, default: str | None) -> bool:
-        """A migration, as careful as one should be: False where it could not have the lock at once."""
+    def add_column(self, table: str, name: str, default: str | None, *, contested: bool) -> bool:
+        """A migration; where `contested`, a careful one: False where it could not have its lock at once."""
         with_default = "" if default is None else f" DEFAULT '{default}'"
+        self._admin.execute(f"SET lock_timeout = '{LOCK_WAIT if contested else PATIENT_WAIT}'".encode())
         try:
             self._admin.execute(f"ALTER TABLE {table} ADD COLUMN {name} text{with_default}".encode())
         except errors.LockNotAvailable:
+            assert contested
             return False
+        finally:
+            self._admin.execute(f"SET lock_timeout = '{PATIENT_WAIT}'".encode())
         return True
 
     def terminate(self, connection: psycopg.Connection[Any]) -> None:

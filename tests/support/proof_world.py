@@ -41,9 +41,11 @@ class World:
         self.completed: Counter[tuple[int, int]] = Counter()
 
     def close(self) -> None:
+        """End every session and wait until it is gone, or its locks would reach into the next run."""
         for agent in self.agents:
-            agent.session.close()
+            agent.end()
         for worker in self.workers:
+            self.stage.terminate(worker.connection)
             worker.connection.close()
 
     def saw(self, what: str) -> None:
@@ -121,8 +123,8 @@ class World:
             return
         name = f"extra_{len(columns) + 1}"
         table = self.ground.dead_table if to_dead else self.ground.table
-        if not self.stage.add_column(table, name, default):
-            assert self.model.held or self.watch, "the migration was kept from its lock"
+        contested = bool(self.model.held) or self.watch is not None
+        if not self.stage.add_column(table, name, default, contested=contested):
             return
         assert to_dead or not self.model.held
         if self.model.misfit():
