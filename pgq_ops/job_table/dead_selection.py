@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.dead_filter import DeadFilter
     from pgq_ops.job_table.dead_place import DeadPlace
 
-_TEXTS = frozenset({"text", "character varying"})
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _DIGEST = re.compile(r"(.*)#([0-9a-f]{8})", re.DOTALL)
 _REPLACED = "\ufffd"
@@ -118,8 +117,6 @@ def _with_ids(place: DeadPlace, ids: tuple[str, ...]) -> Selection:
         array = "bigint"
     elif kind == "uuid":
         fitting, array = [one for one in map(_uuid, ids) if one is not None], "uuid"
-    elif kind in _TEXTS:
-        fitting, array = list(ids), "text"
     else:
         value, fitting, array = place.shown_id(), list(ids), "text"
     condition = sql.SQL("{} = ANY (%(dead_ids)s::{}[])").format(value, type_name(array))
