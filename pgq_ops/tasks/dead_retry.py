@@ -91,12 +91,13 @@ class DeadRetry:
         tally = DeadTally(self.wanted.ids)
         going = DeadPass(connection, self.wanted, tally, self.limit)
         with row_security(connection, allowed=table.all_visible_policies):
-            dead_cascades.require_allowed(self._cascades(connection, table), allowed=self.cascade)
+            cascades = self._cascades(connection, table)
+            dead_cascades.require_allowed(cascades, allowed=self.cascade)
             begun = _now(connection)
             try:
                 self._all(connection, table, going, guard, begun)
             finally:
-                result = self.done[table.name] = self._result(tally, begun)
+                result = self.done[table.name] = self._result(tally, begun, cascades=cascades)
                 if result.counts.jobs:
                     log.info("dead.retried", job_table=table.name, **result.logged())
         return result
