@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.agent import wait_until
-from tests.support.command import PROGRAM, environment, run
+from tests.support.command import PROGRAM, environment
+from tests.support.inside import run_inside
 from tests.support.jobs import FIELD, create_field_table, statuses
 from tests.support.retrying import DEAD
 from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.support.database import Database
     from tests.support.roles import Roles
+
+    Dead = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -32,8 +36,18 @@ def folder(database: Database, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def dead(database: Database, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return run("dead", *words, cwd=folder, variables={"PGQ_OPS_DSN": database.dsn})
+@pytest.fixture
+def dead(database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Dead:
+    """`dead("retry", "--all")` runs the command in the folder, as the database's owner or with another `dsn`."""
+    monkeypatch.chdir(folder)
+
+    def run(*words: str, dsn: str = database.dsn) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setenv("PGQ_OPS_DSN", dsn)
+        capfd.readouterr()
+        code = run_inside(["dead", *words])
+        return subprocess.CompletedProcess(words, code, *capfd.readouterr())
+
+    return run
 
 
 def tables(result: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -60,22 +74,22 @@ def exports(folder: Path) -> list[Path]:
     ],
 )
 def test_what_is_not_said_clearly_enough_ends_with_2_and_changes_nothing(
-    database: Database, folder: Path, words: tuple[str, ...], message: str
+    dead: Dead, database: Database, folder: Path, words: tuple[str, ...], message: str
 ) -> None:
-    result = dead(database, folder, *words)
+    result = dead(*words)
     assert (result.returncode, "Traceback" in result.stderr) == (2, False)
     assert message in result.stderr
     assert statuses(database) == {"dead": 12}
     assert exports(folder) == []
 
 
-def test_a_retry_is_planned_and_done_in_the_same_shape_and_done_once(database: Database, folder: Path) -> None:
+def test_a_retry_is_planned_and_done_in_the_same_shape_and_done_once(dead: Dead, database: Database) -> None:
     database.execute("CREATE UNIQUE INDEX one_pending ON jobs (dedup_key) WHERE status = 'pending'")
     database.execute("INSERT INTO jobs (status, dedup_key) VALUES ('pending', 'a')")
     database.execute("UPDATE jobs SET dedup_key = 'a' WHERE id = 4")
-    planned = dead(database, folder, "retry", "--all", "--dry-run", "--json")
-    done = dead(database, folder, "retry", "--all", "--yes", "--json")
-    again = dead(database, folder, "retry", "--all", "--yes", "--json")
+    planned = dead("retry", "--all", "--dry-run", "--json")
+    done = dead("retry", "--all", "--yes", "--json")
+    again = dead("retry", "--all", "--yes", "--json")
     assert [result.returncode for result in (planned, done, again)] == [0, 0, 0]
     plan, other = tables(planned)
     assert (plan["name"], plan["retried"], plan["dry_run"], plan["conflicts"]) == ("jobs", 12, True, None)
@@ -113,11 +127,11 @@ def test_a_person_is_asked_with_numbers_and_the_spread_and_told_what_was_done(da
 
 
 def test_a_purge_exports_to_a_file_of_its_own_by_default_and_an_export_can_be_left_out(
-    database: Database, folder: Path
+    dead: Dead, database: Database, folder: Path
 ) -> None:
-    planned = dead(database, folder, "purge", "--all", "--dry-run", "--json")
+    planned = dead("purge", "--all", "--dry-run", "--json")
     assert (planned.returncode, tables(planned)[0]["purged"], exports(folder)) == (0, 12, [])
-    done = dead(database, folder, "purge", "--all", "--yes", "--json", "--limit", "5")
+    done = dead("purge", "--all", "--yes", "--json", "--limit", "5")
     report = tables(done)[0]
     assert (done.returncode, report["purged"], report["exported"], report["conflicts"]) == (0, 5, 5, 0)
     assert tables(planned)[0].keys() == {*report.keys(), "dry_run"}
@@ -125,15 +139,15 @@ def test_a_purge_exports_to_a_file_of_its_own_by_default_and_an_export_can_be_le
     assert (report["export"], file.name.startswith("dead-jobs-")) == (str(file), True)
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(row["table"], row["id"], row["row"]["status"]) for row in rows][:1] == [("public.jobs", "1", "dead")]
-    told = dead(database, folder, "purge", "jobs", "--all", "--yes", "--no-export")
+    told = dead("purge", "jobs", "--all", "--yes", "--no-export")
     assert told.stdout.splitlines()[0] == "jobs: 7 dead jobs were deleted, without an export"
     assert exports(folder) == [file]
     assert statuses(database) == {}
 
 
-def test_one_table_with_which_something_is_wrong_does_not_keep_the_others(database: Database, folder: Path) -> None:
+def test_one_table_with_which_something_is_wrong_does_not_keep_the_others(dead: Dead, database: Database) -> None:
     database.execute("DROP TABLE others")
-    result = dead(database, folder, "retry", "--all", "--yes")
+    result = dead("retry", "--all", "--yes")
     assert result.returncode == 2
     assert "there is no table 'others'" in result.stderr
     assert "jobs: 12 dead jobs were retried" in result.stdout
@@ -193,10 +207,10 @@ def test_a_purge_that_is_killed_leaves_every_job_that_it_deleted_in_its_file(dat
     assert len(whole) - (4_000 - len(left)) <= 500
 
 
-def test_what_could_not_be_had_is_told_and_is_no_failure(database: Database, folder: Path) -> None:
+def test_what_could_not_be_had_is_told_and_is_no_failure(dead: Dead, database: Database) -> None:
     with database.connect(autocommit=False) as other:
         other.execute("SELECT FROM jobs WHERE id IN (2, 5) FOR UPDATE")
-        result = dead(database, folder, "retry", "jobs", "--id", "2", "--id", "5", "--id", "7", "--id", "99", "--yes")
+        result = dead("retry", "jobs", "--id", "2", "--id", "5", "--id", "7", "--id", "99", "--yes")
     assert result.returncode == 0
     assert "jobs: 1 dead job was retried with fresh attempts" in result.stdout
     assert "  passed over, as another session has them: 2, 5\n" in result.stdout
@@ -204,13 +218,12 @@ def test_what_could_not_be_had_is_told_and_is_no_failure(database: Database, fol
 
 
 def test_a_database_that_cannot_be_reached_or_does_not_permit_it_ends_with_3(
-    database: Database, folder: Path, make_role: Roles
+    dead: Dead, database: Database, make_role: Roles
 ) -> None:
-    away = run("dead", "retry", "--all", "--yes", cwd=folder, variables={"PGQ_OPS_DSN": "host=127.0.0.1 port=1"})
+    away = dead("retry", "--all", "--yes", dsn="host=127.0.0.1 port=1")
     assert away.returncode == 3
     role = make_role("nobody")
     database.execute(f"GRANT SELECT ON jobs, others TO {role}")
-    variables = {"PGQ_OPS_DSN": database.dsn_as(role)}
-    refused = run("dead", "retry", "jobs", "--all", "--yes", cwd=folder, variables=variables)
+    refused = dead("retry", "jobs", "--all", "--yes", dsn=database.dsn_as(role))
     assert (refused.returncode, "GRANT UPDATE" in refused.stderr) == (3, True)
     assert statuses(database) == {"dead": 12}
