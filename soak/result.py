@@ -41,8 +41,10 @@ class Result:
         sections: dict[str, Mapping[str, object]] = {"troubles": _troubles(run, seconds)}
         for name, history in histories.items():
             sections[f"job table {name}"] = _jobs(history, ends[name])
-            times = sorted(one.late for (table, *_), one in run.watch.overdue.items() if table == name)
-            sections[f"{name}: last seen running after lease and grace, s"] = _spread(times)
+            for troubled, when in {False: "", True: ", after trouble"}.items():
+                found = [one for (table, *_), one in run.watch.overdue.items() if table == name]
+                times = sorted(one.late for one in found if one.troubled is troubled)
+                sections[f"{name}: last seen running after lease and grace{when}, s"] = _spread(times)
         sections["watch"] = {
             "looks": run.watch.looks,
             "longest gap, s": round(run.watch.longest_gap, 2),

@@ -25,11 +25,12 @@ class Overdue:
 
     `late`: how long after that it was last seen running. `beyond`: how much of that was never excused: neither by the
     reaper's interval, nor by an agent killed, a session ended or a server started shortly before, nor by the machine,
-    when it was too busy for our own looks.
+    when it was too busy for our own looks. `troubled`: whether there was such trouble shortly before that.
     """
 
     late: float
     beyond: float
+    troubled: bool
 
 
 @dataclass(slots=True)
@@ -92,6 +93,5 @@ class Watch:
             seen, over = seen_us / 1e6, over_us / 1e6
             beyond = seen - max(over, self._excused_until) - EVERY_SECONDS - busy
             before = self.overdue.get((table, job, version, over_us))
-            self.overdue[table, job, version, over_us] = Overdue(
-                seen - over, max(beyond, before.beyond if before is not None else 0.0)
-            )
+            most = max(beyond, before.beyond if before is not None else 0.0)
+            self.overdue[table, job, version, over_us] = Overdue(seen - over, most, over < self._excused_until)

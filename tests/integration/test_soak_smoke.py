@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 # Everything happens at least once; poison jobs would take four leases to die. A machine that also runs the rest of the
 # suite gets more time for what has a bound in time.
 SHORT = {
-    "seconds": 3,
+    "seconds": 2,
     "calm-seconds": 0.5,
     "kills": 2,
     "terminations": 2,
