@@ -30,7 +30,7 @@ _CUTS = st.none() | st.builds(
     meanwhile=st.lists(_MEANWHILE, max_size=3).map(tuple),
     ending=st.sampled_from([GOES_ON, KILLED, STOPPED]),
 )
-_MOST_JOBS = 12
+_MOST_JOBS = 14
 
 
 class Event(NamedTuple):
@@ -59,7 +59,11 @@ EVENTS = (
         "enqueue",
         2,
         lambda machine: len(machine.world.enqueued) < _MOST_JOBS,
-        {"attempts": st.lists(ATTEMPTS, min_size=1, max_size=3), "delay": st.sampled_from([0, 0, 0, 40])},
+        {
+            "attempts": st.lists(ATTEMPTS, min_size=1, max_size=4),
+            "delay": st.sampled_from([0, 0, 0, 40]),
+            "stranded": st.integers(0, 4),
+        },
     ),
     Event(
         "claim",

@@ -48,22 +48,23 @@ class QueueMachine(RuleBasedStateMachine):
         self.world.saw("step")
         check(self.world)
 
-    @initialize(attempts=st.lists(ATTEMPTS, min_size=1, max_size=6), stranded=st.integers(0, 6))
+    @initialize(attempts=st.lists(ATTEMPTS, min_size=2, max_size=6), stranded=st.integers(0, 6))
     def some_jobs_are_there(self, attempts: list[int], stranded: int) -> None:
-        """Of some of them the worker has died already."""
-        self.enqueue(attempts, 0)
-        for _ in attempts[:stranded]:
-            self.world.claim(self.world.workers[0], leave_open=False)
-            self.world.workers[0].claim = None
+        self.enqueue(attempts, 0, stranded)
 
     @rule(event=st.runner().flatmap(what_may_happen))
     def happens(self, event: tuple[str, dict[str, Any]]) -> None:
         name, arguments = event
         getattr(self, name)(**arguments)
 
-    def enqueue(self, attempts: list[int], delay: int) -> None:
+    def enqueue(self, attempts: list[int], delay: int, stranded: int) -> None:
+        """Some of what is due is claimed by a worker that dies of it at once."""
         for number in attempts:
             self.world.enqueue(delay, number)
+        for worker in self.idle()[:1]:
+            for _ in range(min(stranded, len(self.world.model.due()))):
+                self.world.claim(worker, leave_open=False)
+                worker.claim = None
 
     def claim(self, workers: int, offset: int, *, leave_open: bool) -> None:
         for worker in self.idle()[:workers]:
