@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.support import article_tables
 from tests.support.proof_clock import moment
@@ -71,7 +71,6 @@ CREATE TABLE dead_jobs (
 );
 """
 
-# S608: the only values in these texts are numbers of this file.
 _LEASE_FAIL = f"""
 UPDATE demo_queue_jobs
 SET status = CASE WHEN attempts + %(counted)s >= {CAP} THEN 'failed' ELSE 'pending' END,
@@ -79,7 +78,7 @@ SET status = CASE WHEN attempts + %(counted)s >= {CAP} THEN 'failed' ELSE 'pendi
                    ELSE %(beginning)s + make_interval(secs => %(retry_at)s) END,
     attempts = attempts + %(counted)s, lease_until = NULL, claimed_by = NULL
 WHERE id = %(job)s AND claim_version = %(version)s AND status = 'running'
-"""  # noqa: S608
+"""  # noqa: S608 (the only value is a number of this file)
 # The article fences nothing: a worker that was given up can still end the job.
 _STARTED_AT_FAIL = f"""
 UPDATE jobs
@@ -87,7 +86,7 @@ SET status = CASE WHEN attempts >= {CAP} THEN 'dead' ELSE 'pending' END,
     run_after = CASE WHEN attempts >= {CAP} THEN run_after ELSE %(beginning)s + make_interval(secs => %(retry_at)s) END,
     started_at = NULL
 WHERE id = %(job)s AND status = 'running'
-"""  # noqa: S608
+"""  # noqa: S608 (the only value is a number of this file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,27 +116,28 @@ class Ground:
     logged: bool = False
 
 
-def _lease(name: str, ddl: str, toml: str = "", *, claim: str = article_tables.LEASE_CLAIM, **more: object) -> Ground:
-    dead = more.get("dead_table")
+def _lease(
+    name: str, ddl: str = article_tables.LEASE_TABLE + ";", *, dead_table: str = "", runway_seconds: int | None = None
+) -> Ground:
     return Ground(
         name,
         "demo_queue_jobs",
-        ddl + (f"{_DEAD_JOBS}" if dead else ""),
-        _LEASE + (f'dead_letter_table = "public.{dead}"\n' if dead else "") + toml,
-        claim,
+        ddl + (_DEAD_JOBS if dead_table else ""),
+        _LEASE + (f'dead_letter_table = "public.{dead_table}"\n' if dead_table else ""),
+        article_tables.LEASE_CLAIM,
         article_tables.LEASE_HEARTBEAT,
         article_tables.LEASE_COMPLETE,
         _LEASE_FAIL,
-        **more,  # type: ignore[arg-type]
+        dead_table=dead_table,
+        runway_seconds=runway_seconds,
     )
 
 
 GROUNDS = (
-    _lease("lease", article_tables.LEASE_TABLE + ";", logged=True),
-    _lease(
-        "lease-counted-at-the-reap",
-        article_tables.LEASE_TABLE + ";",
-        'attempts_counted_at = "reap"\n',
+    replace(_lease("lease"), logged=True),
+    replace(
+        _lease("lease-counted-at-the-reap"),
+        toml=_LEASE + 'attempts_counted_at = "reap"\n',
         claim=article_tables.LEASE_CLAIM.replace("    attempts = attempts + 1,\n", ""),
         counted=1,
     ),
@@ -159,10 +159,10 @@ GROUNDS = (
         fenced=False,
         logged=True,
     ),
-    _lease("partitioned-by-time", _BY_TIME, runway_seconds=RUNWAY_SECONDS, logged=True),
+    replace(_lease("partitioned-by-time", _BY_TIME, runway_seconds=RUNWAY_SECONDS), logged=True),
     _lease("partitioned-by-id", _BY_ID),
-    _lease("dead-letter-table", article_tables.LEASE_TABLE + ";", dead_table="dead_jobs", logged=True),
-    _lease("partitioned-by-id-with-dead-letter-table", _BY_ID, dead_table="dead_jobs", logged=True),
+    replace(_lease("dead-letter-table", dead_table="dead_jobs"), logged=True),
+    replace(_lease("partitioned-by-id-with-dead-letter-table", _BY_ID, dead_table="dead_jobs"), logged=True),
     _lease(
         "partitioned-by-time-with-dead-letter-table", _BY_TIME, dead_table="dead_jobs", runway_seconds=RUNWAY_SECONDS
     ),

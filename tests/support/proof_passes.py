@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pgq_ops.errors import TableChanged
 from pgq_ops.tasks.dead_retry import DeadRetry
 from pgq_ops.tasks.dead_retry_result import RetryResult
 from pgq_ops.tasks.reap import Reap
@@ -102,7 +103,7 @@ class Passes:
             self._by_hand(DeadRetry(rate=rate, extra_attempts=extra_attempts), retrying, None)
 
     def _by_hand(self, task: Reap | DeadRetry, action: Action, cut: Cut | None) -> bool:
-        watch = self._watch(action)
+        watch, columns = self._watch(action), self.world.columns()
 
         def stop() -> None:
             self._stopped = True
@@ -111,7 +112,8 @@ class Passes:
         failure = run_by_hand(self.world.stage, task, lambda: not self._stopped, interruption)
         self._tell(task.done.get(NAME))
         ended = _ended(cut, interruption)
-        assert failure is None or ended == KILLED or self.world.excused(), failure
+        changed = isinstance(failure, TableChanged) and self.world.columns() != columns
+        assert failure is None or ended == KILLED or changed or self.world.excused(), failure
         whole = failure is None and ended == GOES_ON
         self._end(watch, ended, whole=whole, alone=interruption is None or not interruption.happened)
         return whole

@@ -10,6 +10,7 @@ from psycopg import errors
 
 from pgq_ops.metrics import REGISTRY
 from pgq_ops.schema import versions
+from tests.support import proof_ground as ground_
 from tests.support.proof_clock import ProofClock, seconds_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Stage:
     def overdue(self, lag_seconds: float) -> list[int]:
         """Jobs in nobody's hands whose lease (not a stale one) ended `lag_seconds` ago, asked of the database."""
         query = _OVERDUE.format(table=self.ground.table, lease=self.ground.lease)
-        lag = {"lag": lag_seconds + self.ground.lease_seconds, "stale": 86_400}
+        lag = {"lag": lag_seconds + self.ground.lease_seconds, "stale": ground_.MAX_EXPIRED_AGE_SECONDS}
         return [job for (job,) in self._admin.execute(query.encode(), lag).fetchall()]
 
     def leaders(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 
 from tests.support import proof_ground as ground_
 from tests.support.proof_clock import BEGINNING
@@ -72,7 +73,8 @@ class Worker:
 
     def end(self, *, commit: bool) -> None:
         """End the open transaction, if there is one."""
-        self.connection.execute("COMMIT" if commit else "ROLLBACK") if self.connection.info.transaction_status else None
+        if self.connection.info.transaction_status != TransactionStatus.IDLE:
+            self.connection.execute("COMMIT" if commit else "ROLLBACK")
         self.open, self.opened_by = None, ""
 
     def die(self) -> None:

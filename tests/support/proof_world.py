@@ -134,6 +134,10 @@ class World:
             row.setdefault(name, default)
         self.saw("column added")
 
+    def columns(self) -> int:
+        """How many columns were added so far."""
+        return len(self.model.job_columns) + len(self.model.dead_columns)
+
     def excused(self, seconds: float = 0) -> bool:
         """Whether the reaper may refuse to work: a column that a dead job would lose, now or so long ago."""
         if self.model.misfit():
