@@ -9,6 +9,7 @@ from psycopg import errors, pq
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.binding import cascades
 from pgq_ops.binding.access import quoted
 from pgq_ops.errors import ActionFailed, TableChanged
 from pgq_ops.job_table.changes import ReapChanges
@@ -70,7 +71,7 @@ class ReapStatement:
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
             if rows and self.table.dead_letters is not None:
-                self._require_all_columns_copied(connection, self.table.dead_letters)
+                self._require_unchanged(connection, self.table.dead_letters)
         return Batch.of_rows(rows)
 
     def _run_alone(self, connection: Connection, page: Page, limit: int, skip: Sequence[str]) -> Batch:
@@ -83,15 +84,18 @@ class ReapStatement:
             rows = connection.execute(text, parameters, prepare=False).fetchall()
         return Batch.of_rows(rows)
 
-    def _require_all_columns_copied(self, connection: Connection, letters: DeadLetterTable) -> None:
-        """Raise TableChanged where jobs have got a column since the binding: what it holds would be lost.
+    def _require_unchanged(self, connection: Connection, letters: DeadLetterTable) -> None:
+        """Raise TableChanged where jobs have got a column, or rows that go with them, since the binding.
 
-        Within the batch's transaction, whose lock on the table keeps further columns away until it is over.
+        What those hold would be lost. Within the batch's transaction, whose lock on the table keeps further columns
+        and foreign keys away until it is over.
         """
         parameters = {"name": quoted(self.relation.schema, self.relation.name)}
         row = connection.execute(sql.statement("reap/column_names"), parameters).fetchone()
         if row is not None and (new := set(row[0] or ()) - letters.job_columns):
             raise TableChanged(f"{self.table} has a new column {', '.join(sorted(new))}, which was not copied yet")
+        if new_ones := set(cascades.read(connection, self.table.relation)) - set(letters.cascades):
+            raise TableChanged(f"{self.table} has a new foreign key to it: {'; '.join(sorted(map(str, new_ones)))}")
 
     def parameters(self, page: Page, limit: int, skip: Sequence[str] = ()) -> dict[str, Any]:
         """Every parameter of `batch`."""
@@ -165,11 +169,12 @@ class ReapStatement:
 
     def _reported(self) -> dict[str, composing.Composable]:
         """What the report tells of a row that was written, over `j` and `taken`."""
+        shown = self.table.shown_id()
         return {
             "pgq_ops_key": composing.SQL("taken.pgq_ops_key"),
             "pgq_ops_queue": composing.SQL("taken.pgq_ops_queue"),
             "pgq_ops_bury": composing.SQL("taken.pgq_ops_bury"),
-            "pgq_ops_id": self.table.shown_id(),
+            "pgq_ops_id": composing.SQL("taken.pgq_ops_key") if shown == self.table.key_text() else shown,
         }
 
     def _take(self, page: Page) -> composing.Composed:

@@ -112,3 +112,15 @@ def test_no_job_is_moved_without_a_column_that_jobs_have_got_since_the_binding(d
     database.execute("ALTER TABLE dead_jobs ADD COLUMN tenant text")
     assert reap(database, MOVING).dead_lettered == 30
     assert database.value("SELECT count(*) FROM dead_jobs WHERE tenant = 'somebody'") == 30
+
+
+@pytest.mark.case("D5")
+def test_no_job_is_moved_with_rows_that_refer_to_it_since_the_binding(database: Database) -> None:
+    prepare(database)
+    bound = bind_toml(database, MOVING)
+    database.execute("CREATE TABLE job_events (job bigint REFERENCES jobs ON DELETE CASCADE)")
+    database.execute("INSERT INTO job_events SELECT id FROM jobs")
+    with pytest.raises(TableChanged, match="job_events_job_fkey deletes rows of job_events"):
+        Reap(remembers=True).run(bound.connection, bound.table, lambda: True)
+    assert statuses(database) == {"running": 60}
+    assert database.value("SELECT count(*) FROM job_events") == 60
