@@ -11,16 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import Relation
 
 
-def read(connection: Connection, relation: Relation) -> tuple[str, ...]:
-    """One sentence a foreign key. Raises the driver's errors."""
-    return tuple(map(str, cascades.read(connection, relation)))
+def read(connection: Connection, *relations: Relation) -> tuple[Cascade, ...]:
+    """Those of the tables, each once. Raises the driver's errors."""
+    return tuple(dict.fromkeys(one for relation in relations for one in cascades.read(connection, relation)))
 
 
-def require_allowed(found: Sequence[str], *, allowed: bool) -> None:
-    """Raise UsageError where other tables would change and nobody agreed to that."""
+def require_allowed(found: Sequence[Cascade], *, allowed: bool) -> None:
+    """Raise UsageError where other tables would change and nobody agreed to that.
+
+    Also, agreed or not, where other rows of the same table would go with one: jobs that nobody meant.
+    """
+    if its_like := [str(one) for one in found if one.deletes_its_like]:
+        raise UsageError("foreign keys would delete other jobs too, in whatever state:\n  " + "\n  ".join(its_like))
     if found and not allowed:
-        listed = "\n  ".join(found)
+        listed = "\n  ".join(map(str, found))
         raise UsageError(f"foreign keys would change other tables too; add --cascade if they may:\n  {listed}")

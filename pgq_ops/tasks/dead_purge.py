@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.dead_statement import Take
     from pgq_ops.tasks.task import Guard, Outcome
@@ -100,7 +101,9 @@ class DeadPurge:
         if file is not None:
             file.require_new()
         path = None if file is None else str(file.path)
-        return PurgeResult(tally.counts(planned=True), path, tally.jobs if path else 0, cascades, dry_run=True)
+        return PurgeResult(
+            tally.counts(planned=True), path, tally.jobs if path else 0, tuple(map(str, cascades)), dry_run=True
+        )
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> PurgeResult:
         """Purge all that is meant, as far as it can be.
@@ -128,7 +131,7 @@ class DeadPurge:
                 if file is not None:
                     file.close()
                 path, rows = (str(file.path), file.rows) if file is not None and file.rows else (None, 0)
-                result = self.done[table.name] = PurgeResult(tally.counts(), path, rows, cascades)
+                result = self.done[table.name] = PurgeResult(tally.counts(), path, rows, tuple(map(str, cascades)))
                 if tally.jobs:
                     log.info("dead.purged", job_table=table.name, purged=tally.jobs, export=path or "")
         return result
@@ -137,6 +140,5 @@ class DeadPurge:
         return None if self.export is None else ExportFile(self.export[table.name])
 
 
-def _cascades(connection: Connection, table: JobTable) -> tuple[str, ...]:
-    found = [one for place in dead_places(table) for one in dead_cascades.read(connection, place.relation)]
-    return tuple(dict.fromkeys(found))
+def _cascades(connection: Connection, table: JobTable) -> tuple[Cascade, ...]:
+    return dead_cascades.read(connection, *(place.relation for place in dead_places(table)))

@@ -28,6 +28,7 @@ from pgq_ops.tasks.dead_way_back import WayBack
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.task import Guard
 
@@ -124,13 +125,13 @@ class DeadRetry:
             )
             going.run(place, statement, written=written, deleting=way_back is not None, guard=guard)
 
-    def _cascades(self, connection: Connection, table: JobTable) -> tuple[str, ...]:
+    def _cascades(self, connection: Connection, table: JobTable) -> tuple[Cascade, ...]:
         if table.dead_letters is None:
             return ()
         return dead_cascades.read(connection, table.dead_letters.relation)
 
     def _result(
-        self, tally: DeadTally, begun: float, *, planned: bool = False, cascades: tuple[str, ...] = ()
+        self, tally: DeadTally, begun: float, *, planned: bool = False, cascades: tuple[Cascade, ...] = ()
     ) -> RetryResult:
         return RetryResult(
             counts=tally.counts(planned=planned),
@@ -138,7 +139,7 @@ class DeadRetry:
             last_due_at=tally.last_due_at,
             rate=self.rate,
             extra_attempts=self.extra_attempts,
-            cascades=cascades,
+            cascades=tuple(map(str, cascades)),
             dry_run=planned,
         )
 

@@ -154,6 +154,16 @@ def test_foreign_keys_that_would_change_other_tables_are_named_and_refused_unles
     assert database.value("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM details)") == 0
 
 
+def test_a_dead_letter_that_would_take_other_jobs_with_it_is_never_purged(database: Database, tmp_path: Path) -> None:
+    prepare(database, 5)
+    database.execute("ALTER TABLE jobs ADD parent bigint REFERENCES jobs ON DELETE CASCADE")
+    database.execute("INSERT INTO jobs (status, parent) SELECT 'pending', min(id) FROM jobs WHERE status = 'dead'")
+    before = statuses(database)
+    with pytest.raises(UsageError, match="jobs_parent_fkey deletes rows of jobs"):
+        purge(database, file=tmp_path / "a", cascade=True)
+    assert statuses(database) == before
+
+
 def test_a_disk_that_is_full_ends_the_purge_with_exactly_what_was_exported_deleted(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
