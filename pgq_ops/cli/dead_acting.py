@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.dead_tally import DeadCounts
     from pgq_ops.tasks.task import Guard
@@ -36,7 +37,7 @@ class DeadResult(Protocol):
         ...
 
     @property
-    def cascades(self) -> tuple[str, ...]:
+    def cascades(self) -> tuple[Cascade, ...]:
         """The foreign keys through which other tables change."""
         ...
 

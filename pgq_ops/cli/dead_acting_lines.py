@@ -10,6 +10,7 @@ from pgq_ops.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.tasks.dead_purge import PurgeResult
     from pgq_ops.tasks.dead_retry_result import RetryResult
     from pgq_ops.tasks.dead_tally import DeadCounts
@@ -83,11 +84,11 @@ def _conflicts(counts: DeadCounts) -> Iterator[str]:
             yield f"    and {counts.refused - MOST_CONFLICTS:,} more: --json tells of up to {len(counts.conflicts):,}"
 
 
-def _cascades(cascades: Sequence[str], *, dry_run: bool) -> Iterator[str]:
+def _cascades(cascades: Sequence[Cascade], *, dry_run: bool) -> Iterator[str]:
     if cascades:
         yield "  foreign keys change other tables too; --cascade allows it:" if dry_run else "  through foreign keys:"
         for one in cascades:
-            yield f"    {printable(one)}"
+            yield f"    {printable(str(one))}"
 
 
 def _spread(result: RetryResult) -> str:

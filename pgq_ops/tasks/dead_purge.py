@@ -38,7 +38,7 @@ class PurgeResult:
     counts: DeadCounts
     export: str | None
     exported: int
-    cascades: tuple[str, ...] = ()
+    cascades: tuple[Cascade, ...] = ()
     dry_run: bool = False
 
     @property
@@ -60,7 +60,7 @@ class PurgeResult:
         document = self.counts.as_json("purged") | {
             "export": self.export,
             "exported": self.exported,
-            "cascades": list(self.cascades),
+            "cascades": list(map(str, self.cascades)),
         }
         return document | ({"dry_run": True} if self.dry_run else {})
 
@@ -101,9 +101,7 @@ class DeadPurge:
         if file is not None:
             file.require_new()
         path = None if file is None else str(file.path)
-        return PurgeResult(
-            tally.counts(planned=True), path, tally.jobs if path else 0, tuple(map(str, cascades)), dry_run=True
-        )
+        return PurgeResult(tally.counts(planned=True), path, tally.jobs if path else 0, cascades, dry_run=True)
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> PurgeResult:
         """Purge all that is meant, as far as it can be.
@@ -131,7 +129,7 @@ class DeadPurge:
                 if file is not None:
                     file.close()
                 path, rows = (str(file.path), file.rows) if file is not None and file.rows else (None, 0)
-                result = self.done[table.name] = PurgeResult(tally.counts(), path, rows, tuple(map(str, cascades)))
+                result = self.done[table.name] = PurgeResult(tally.counts(), path, rows, cascades)
                 if tally.jobs:
                     log.info("dead.purged", job_table=table.name, purged=tally.jobs, export=path or "")
         return result

@@ -139,7 +139,7 @@ class DeadRetry:
             last_due_at=tally.last_due_at,
             rate=self.rate,
             extra_attempts=self.extra_attempts,
-            cascades=tuple(map(str, cascades)),
+            cascades=cascades,
             dry_run=planned,
         )
 

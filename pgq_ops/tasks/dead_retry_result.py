@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.tasks.dead_tally import DeadCounts
     from pgq_ops.tasks.task import Outcome
 
@@ -24,7 +25,7 @@ class RetryResult:
     last_due_at: float | None
     rate: float
     extra_attempts: int | None
-    cascades: tuple[str, ...] = ()
+    cascades: tuple[Cascade, ...] = ()
     dry_run: bool = False
 
     @property
@@ -58,6 +59,6 @@ class RetryResult:
             "spread_seconds": self.spread_seconds,
             "last_available_at": last,
             "extra_attempts": self.extra_attempts,
-            "cascades": list(self.cascades),
+            "cascades": list(map(str, self.cascades)),
         }
         return document | ({"dry_run": True} if self.dry_run else {})
