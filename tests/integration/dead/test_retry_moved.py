@@ -201,7 +201,7 @@ def test_foreign_keys_to_the_dead_letter_table_that_would_lose_rows_are_named_an
         retry(database, MOVED)
     assert database.value("SELECT count(*) FROM notes") == 1
     result = retry(database, MOVED, cascade=True)
-    assert (result.counts.jobs, result.cascades) == (5, ("notes_job_fkey deletes rows of notes",))
+    assert (result.counts.jobs, tuple(map(str, result.cascades))) == (5, ("notes_job_fkey deletes rows of notes",))
     assert database.value("SELECT count(*) FROM notes") == 0
 
 
