@@ -6,10 +6,10 @@ Its process clock is the test's: it starts anywhere, and its wall clock is wrong
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from psycopg.pq import TransactionStatus
@@ -43,25 +43,40 @@ _BUDGET = timedelta(days=10_000)
 
 @dataclass(slots=True)
 class Interruption:
-    """`then` is called once the `after`-th statement that a pass runs inside a transaction has been carried out."""
+    """`then` is called at the `at`-th moment of a pass.
 
-    after: int
+    Each batch has one before it takes its rows, and another when it has written them and is about to commit.
+    """
+
+    at: int
     then: Callable[[Connection], None]
     happened: bool = False
+    _moments: int = 0
+
+    def moment(self, connection: Connection) -> None:
+        self._moments += 1
+        if self._moments == self.at:
+            self.happened = True
+            self.then(connection)
 
 
 @contextmanager
 def interrupted(connection: Connection, interruption: Interruption | None) -> Iterator[None]:
-    """Watch the connection's statements, and interrupt where it is asked for."""
-    ran, execute = 0, connection.execute
+    """Watch the connection's batches (the statements with SKIP LOCKED), and interrupt where it is asked for."""
+    if interruption is None:
+        yield
+        return
+    execute = connection.execute
 
-    def watched(*arguments: object, **options: object) -> object:
-        nonlocal ran
-        cursor = execute(*arguments, **options)  # type: ignore[call-overload]
-        ran += connection.info.transaction_status == TransactionStatus.INTRANS
-        if interruption is not None and ran == interruption.after and not interruption.happened:
-            interruption.happened = True
-            interruption.then(connection)
+    def watched(query: Any, *arguments: Any, **options: Any) -> object:
+        if "SKIP LOCKED" not in str(query):
+            return execute(query, *arguments, **options)
+        interruption.moment(connection)
+        alone = connection.info.transaction_status == TransactionStatus.IDLE
+        # A statement that is its own transaction is given a moment between its end and its commit.
+        with connection.transaction() if alone else nullcontext():
+            cursor = execute(query, *arguments, **options)
+            interruption.moment(connection)
         return cursor
 
     with patch.object(connection, "execute", watched):
@@ -101,6 +116,11 @@ class ProofAgent:
         """Whether its reaper's interval is over, as far as it knows."""
         last = self.reap._memories[NAME].last_pass.get(None)
         return last is None or self._monotonic() - last >= ground_.EVERY_SECONDS
+
+    @property
+    def resumes(self) -> bool:
+        """Whether its next pass goes on where the last one was cut short: it looks only at what is behind that."""
+        return bool(self.reap._memories[NAME].cuts)
 
     def tick(self) -> None:
         with self._own_clock():

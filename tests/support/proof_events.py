@@ -26,7 +26,7 @@ _MEANWHILE = st.tuples(
 )
 _CUTS = st.none() | st.builds(
     Cut,
-    after=st.integers(1, 5),
+    at=st.sampled_from([1, 2, 2, 3, 4, 4, 5, 6]),
     meanwhile=st.lists(_MEANWHILE, max_size=3).map(tuple),
     ending=st.sampled_from([GOES_ON, KILLED, STOPPED]),
 )

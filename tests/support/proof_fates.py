@@ -62,12 +62,14 @@ class Reaping:
 class Retrying:
     """A dead job is pending again within the time that the rate asks for, as one that has never been tried.
 
-    `rate`: jobs a second, 0 for all at once. `extra_attempts`: the runs that are left then, None for all.
+    `rate`: jobs a second, 0 for all at once. `extra_attempts`: the runs that are left then, None for all. `most`: how
+    many jobs the pass may come to.
     """
 
     model: Model
     rate: float
     extra_attempts: int | None
+    most: int
 
     def takes(self) -> set[int]:
         return self.model.deceased()
@@ -77,8 +79,7 @@ class Retrying:
         attempts = 0 if self.extra_attempts is None else ground_.CAP - self.extra_attempts
         there = set(model.only_there()) if was.moved else set()
         row = {name: value for name, value in was.row.items() if name not in there} | model.free()
-        jobs = len(self.takes())
-        latest = moments[0] + (jobs / self.rate if self.rate else 0)
+        latest = moments[0] + (self.most / self.rate if self.rate else 0)
         in_time = model.at_the_latest(moments[0]) <= now.row[available] <= model.at_the_latest(latest)
         expected = Standing(row | {"attempts": attempts, available: now.row[available]})
         return "retried" if in_time and now == expected else None

@@ -102,8 +102,8 @@ class QueueMachine(RuleBasedStateMachine):
         """Whoever leads takes back everything: nothing stays running past lease + grace + interval."""
         self.world.clock.forward(ground_.EVERY_SECONDS)
         agents = self.world.agents[:: -1 if second_first else 1]
-        whole = [self.passes.agent_acts(agent, None) for agent in agents]
-        assert sum(whole) == 1 or self.world.excused(ground_.RETRY_SECONDS), "exactly one agent works"
+        done = [self.passes.agent_acts(agent, None) for agent in agents]
+        assert sum(done) == 1 or self.world.excused(ground_.RETRY_SECONDS), "exactly one agent works"
 
     def somebody_reaps(self, cut: Cut | None, *, include_stale: bool) -> None:
         self.passes.reap_by_hand(cut, include_stale=include_stale)

@@ -32,12 +32,12 @@ GOES_ON, KILLED, STOPPED = "goes on", "killed", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What comes in between, after so many statements in transactions of the pass, and how the pass ends.
+    """What comes in between, at which moment (see Interruption), and how the pass ends.
 
     `meanwhile`: what others do, each with a number that says who or how.
     """
 
-    after: int
+    at: int
     meanwhile: tuple[tuple[str, int], ...]
     ending: str
 
@@ -57,14 +57,14 @@ class Passes:
         self._stopped = False
 
     def agent_acts(self, agent: ProofAgent, cut: Cut | None) -> bool:
-        """Let an agent tick and run its reaper; whether it has led and made a whole pass."""
+        """Let an agent tick and run its reaper; whether it has led and come to the end of a pass."""
         world, retry = self.world, ground_.RETRY_SECONDS
         agent.tick()
         if not agent.leading.reached:
             agent.tick()  # it has only now noticed that its session is gone
         assert agent.leading.reached
         assert agent.leads or world.stage.leaders() == 1 or world.excused(retry), "nobody leads"
-        due, leads = agent.due, agent.leads
+        due, leads, resumes = agent.due, agent.leads, agent.resumes
         watch = self._watch(Reaping(world.model))
         if not leads:
             watch.may, watch.must = set(), set()
@@ -85,12 +85,12 @@ class Passes:
         failed = leads and (ran is None or ran.outcome not in _WELL)
         assert leads or ran is None
         assert not failed or ended != GOES_ON or world.excused(retry), ran
-        whole = leads and due and not failed and ended == GOES_ON
-        self._end(watch, ended, whole=whole, alone=interruption is None or not interruption.happened)
+        done = leads and due and not failed and ended == GOES_ON
+        self._end(watch, ended, whole=done and not resumes, alone=interruption is None or not interruption.happened)
         if ended == STOPPED:
             agent.end()
             agent.start()
-        return whole
+        return done
 
     def reap_by_hand(self, cut: Cut | None, *, include_stale: bool) -> None:
         """A pass as a person makes it, beside whoever leads."""
@@ -98,7 +98,9 @@ class Passes:
 
     def retry(self, cut: Cut | None, *, rate: float, extra_attempts: int | None) -> None:
         """All dead letters back to work, wherever they are; a second time there is nothing to do."""
-        retrying = Retrying(self.world.model, rate, extra_attempts)
+        dying_meanwhile = 0 if cut is None else len(cut.meanwhile)
+        most = len(self.world.model.deceased()) + dying_meanwhile
+        retrying = Retrying(self.world.model, rate, extra_attempts, most)
         if self._by_hand(DeadRetry(rate=rate, extra_attempts=extra_attempts), retrying, cut):
             self._by_hand(DeadRetry(rate=rate, extra_attempts=extra_attempts), retrying, None)
 
@@ -162,7 +164,7 @@ class Passes:
             if cut.ending == STOPPED:
                 stop()
 
-        return Interruption(cut.after, then)
+        return Interruption(cut.at, then)
 
     def _meanwhile(self, what: str, number: int) -> None:
         """Others act while a batch may be open: its rows are locked, and what it has written is not to be seen."""
@@ -200,7 +202,7 @@ class Passes:
         else:
             agent.tick()
             assert not agent.leads or self._acting is None, "two lead"
-            due = agent.due
+            due = agent.due and not agent.resumes
             ran, result = agent.act()
             self._tell(result)
             assert ran is None or ran.outcome in _WELL or world.excused(ground_.RETRY_SECONDS), ran
