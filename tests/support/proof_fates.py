@@ -77,8 +77,11 @@ class Retrying:
     def outcome(self, was: Standing, now: Standing, moments: list[float]) -> str | None:
         model, available = self.model, self.model.ground.available
         attempts = 0 if self.extra_attempts is None else ground_.CAP - self.extra_attempts
-        there = set(model.only_there()) if was.moved else set()
-        row = {name: value for name, value in was.row.items() if name not in there} | model.free()
+        row = was.row | model.free()
+        if was.moved:
+            # Columns that jobs have got in the middle of the pass are filled by the job table itself.
+            there = model.only_there()
+            row = model.job_columns | {name: value for name, value in row.items() if name not in there}
         latest = moments[0] + (self.most / self.rate if self.rate else 0)
         in_time = model.at_the_latest(moments[0]) <= now.row[available] <= model.at_the_latest(latest)
         expected = Standing(row | {"attempts": attempts, available: now.row[available]})
