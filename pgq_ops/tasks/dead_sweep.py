@@ -100,20 +100,18 @@ class DeadSweep:
     def _isolate(self, page: Page) -> list[DeadRow]:
         """Try the first row of the page alone, under its lock."""
         take = self.statement.take
-        failure: psycopg.Error | CopySwallowed | None = None
-        rows: list[DeadRow] = []
-        with self.connection.transaction():
-            found = take.peek(self.connection, page)
-            if found is None:
-                return []
-            try:
+        found: DeadRow | None = None
+        try:
+            with self.connection.transaction():
+                found = take.peek(self.connection, page)
+                if found is None:
+                    return []
                 rows = self.statement.run(self.connection, take.order.only(found.position), 1, self.tally.jobs)
-            except (psycopg.Error, CopySwallowed) as error:
-                if not _a_row_may_be_to_blame(error):
-                    raise
-                failure = error
-        if failure is not None:
-            return [found._replace(refusal=_reason(failure))]
+        except (psycopg.Error, CopySwallowed) as error:
+            # Also at the commit, by what a deferred trigger has put off once more.
+            if found is None or not _a_row_may_be_to_blame(error):
+                raise
+            return [found._replace(refusal=_reason(error))]
         return rows or [found._replace(refusal=discarded(take.place))]
 
     def _tell_locked(self, *, finished: bool) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.tasks.reap_batch import Group
     from pgq_ops.tasks.reap_page import Page
-    from pgq_ops.tasks.reap_statement import ReapStatement
+    from pgq_ops.tasks.reap_statement import Place, ReapStatement
     from pgq_ops.tasks.task import Guard
 
 # Each row that waits on somebody's uncommitted twin costs one lock timeout (100 ms), each that is refused a dead row
@@ -143,21 +143,22 @@ class Sweep:
 
     def _isolate(self, page: Page) -> tuple[list[str] | None, Batch]:
         """Try the first row of the page alone, under its lock; returns its position and what was done."""
-        failure: psycopg.Error | CopySwallowed | None = None
-        batch = Batch()
-        with self.connection.transaction():
-            found = self.statement.peek(self.connection, page, self.skip)
-            if found is None:
-                return None, batch
-            try:
+        found: Place | None = None
+        try:
+            with self.connection.transaction():
+                found = self.statement.peek(self.connection, page, self.skip)
+                if found is None:
+                    return None, Batch()
                 batch = self.statement.run(self.connection, self.statement.order.only(found.position), 1)
-            except (psycopg.Error, CopySwallowed) as error:
-                self._raise_unless_a_row_is_to_blame(error)
-                failure = error
-        if failure is not None:
-            locked = is_busy(failure)
-            self._refuse(Refused(found.key, found.queue, _reason(failure), locked=locked))
+        except (psycopg.Error, CopySwallowed) as error:
+            # Also at the commit, by what a deferred trigger has put off once more.
+            if found is None:
+                raise
+            self._raise_unless_a_row_is_to_blame(error)
+            locked = is_busy(error)
+            self._refuse(Refused(found.key, found.queue, _reason(error), locked=locked))
             self.taken += not locked
+            return found.position, Batch()
         return found.position, batch
 
     def _raise_unless_a_row_is_to_blame(self, error: psycopg.Error | CopySwallowed) -> None:

@@ -131,3 +131,25 @@ def test_a_deferred_constraint_fails_in_its_batch_and_not_at_commit(database: Da
     database.execute("CREATE TRIGGER take_slot BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION take_slot()")
     result = reap(database)
     assert (result.requeued, result.conflicts) == (29, 1)
+
+
+PUT_OFF_AGAIN = """
+CREATE TABLE noted (id bigint);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN SET CONSTRAINTS ALL DEFERRED; INSERT INTO noted VALUES (new.id); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER note AFTER UPDATE ON jobs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF new.id = 4 THEN RAISE EXCEPTION 'at the end'; END IF; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON noted DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
+
+
+def test_a_row_whose_check_is_put_off_until_the_very_commit_is_isolated(database: Database) -> None:
+    create_field_table(database)
+    database.execute(
+        "INSERT INTO jobs (status, lease_until) SELECT 'running', now() - interval '1 minute' FROM generate_series(1, 10)"
+    )
+    database.execute(PUT_OFF_AGAIN)
+    result = reap(database)
+    assert (result.requeued, result.conflicts) == (9, 1)
+    assert statuses(database) == {"pending": 9, "running": 1}
