@@ -53,7 +53,12 @@ EVENTS = (
         "time_comes_to_an_edge",
         4,
         lambda machine: machine.edges(),
-        {"which": st.integers(0, 3), "beside": st.sampled_from([-1, 0, 1]), "stale": st.integers(0, 7)},
+        {
+            "which": st.integers(0, 3),
+            "beside": st.sampled_from([-1, 0, 0, 1]),
+            "stale": st.integers(0, 7),
+            "reap": _EITHER,
+        },
     ),
     Event(
         "enqueue",

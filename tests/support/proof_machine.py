@@ -87,13 +87,15 @@ class QueueMachine(RuleBasedStateMachine):
     def time_passes(self, seconds: int, dice: float) -> None:
         self.world.clock.set(self.world.clock.seconds + seconds, dice)
 
-    def time_comes_to_an_edge(self, which: int, beside: int, stale: int) -> None:
+    def time_comes_to_an_edge(self, which: int, beside: int, stale: int, *, reap: bool) -> None:
         """A moment before, at, or after a lease has run out; seldom (`stale` is 7), has become stale."""
         moment = _one(self.edges(), which) + beside
         if stale == 7 and self.days < MOST_DAYS:
             self.days += 1
             moment += ground_.MAX_EXPIRED_AGE_SECONDS
         self.world.clock.set(max(moment, self.world.clock.seconds), self.world.clock.dice)
+        if reap:
+            self.passes.reap_by_hand(None, include_stale=False)
 
     def agent_acts(self, who: int, cut: Cut | None) -> None:
         self.passes.agent_acts(self.world.agents[who], cut)
