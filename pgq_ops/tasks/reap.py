@@ -148,7 +148,9 @@ class Reap:
                     raise
                 failure = failure or error
                 continue
-            if memory is not None and not noting.refused and not tally.busy:
+            # What has expired meanwhile before the place where a resumed one went on is for the next tick.
+            whole = not noting.refused and not tally.busy and (one.mass_expired > 0 or not one.resumed)
+            if memory is not None and whole:
                 memory.passed(policy, began)
         if failure is not None:
             raise failure

@@ -79,7 +79,10 @@ class ReapMemory:
         return last is None or self.clock() - last >= policy.reaper.every.total_seconds() * 0.9
 
     def passed(self, policy: QueuePolicy, began: float) -> None:
-        """Note a whole pass. One that an error, a lock or the guard cut short is taken up again when that is over."""
+        """Note a whole pass.
+
+        One that an error, a lock or the guard cut short goes on when that is over, and a whole one follows it.
+        """
         self.last_pass[policy.queue] = began
 
     def refused(self, relation_oid: int, row: Refused) -> bool:

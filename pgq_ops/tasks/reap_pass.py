@@ -38,7 +38,7 @@ SHARE_SAMPLE = 10_000
 class Pass:
     """A pass over the table or its leaves: `sweeps` are those of all `relations` that may hold an expired lease.
 
-    Without `memory` nothing holds it back.
+    Without `memory` nothing holds it back. `resumed`: somewhere it went on where the one before was cut short.
     """
 
     connection: Connection
@@ -54,6 +54,7 @@ class Pass:
     ceiling: composing.Composable | None = None
     taken: int = 0
     mass_expired: int = 0
+    resumed: bool = False
 
     def run(self) -> None:
         """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
@@ -113,6 +114,7 @@ class Pass:
         ).fetchone()
         place = self._place(relation)
         begin = self.memory.next_block.pop(place, 0) if self.memory is not None else 0
+        self.resumed = self.resumed or begin > 0
         for block in range(begin, int(row[0]) if row else 0, STRETCH_BLOCKS):
             if self.memory is not None:
                 self.memory.next_block[place] = block
@@ -139,6 +141,8 @@ class Pass:
         settings = {"may_sort": "off" if order.indexed else "on"}
         self.connection.execute(sql.statement("reap/prepare_session"), settings)
         name = (*self._place(relation), order.types, order.stretch)
+        start = self.memory.resume(name) if self.memory is not None else None
+        self.resumed = self.resumed or (start is not None and start.position is not None)
         sweep = Sweep(
             connection=self.connection,
             statement=ReapStatement(
@@ -150,7 +154,7 @@ class Pass:
             refused=lambda row: self.tally.refused(relation.oid, row),
             skip=self.memory.skipped(relation.oid) if self.memory is not None else (),
             limit=limit,
-            start=self.memory.resume(name) if self.memory is not None else None,
+            start=start,
             hasty=self.memory is not None,
         )
         try:

@@ -1,10 +1,8 @@
-"""A pass that goes on where one was cut short, found by the state machine to miss what has expired before that place."""
+"""A pass that goes on where one was cut short: what has expired before that place is not left for an interval more."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import pytest
 
 from pgq_ops.tasks.reap import Reap
 from tests.support.article_tables import LEASE_TABLE
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
 EXPIRE = "UPDATE demo_queue_jobs SET status = 'running', lease_until = now() - interval '1 s' WHERE id = 1"
 
 
-@pytest.mark.xfail(
-    reason="tasks/reap.py counts a resumed pass as a whole one, so the next comes only after `every`", strict=True
-)
 def test_a_job_that_expired_before_the_place_where_a_pass_was_cut_short_does_not_wait_for_two_intervals(
     database: Database,
 ) -> None:
