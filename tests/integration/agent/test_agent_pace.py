@@ -64,7 +64,7 @@ def test_a_table_with_much_to_do_takes_turns_with_the_others_and_never_overlaps_
     jobs.execute(JOBS.format(name="more"))
     start(jobs.dsn, "jobs", "more", tasks="batches", every="1s")
     # Each batch asks for a next one, without end: only time ends a run, and both tables want all of it.
-    wait_until(lambda: acted(jobs, "batches") > 150, 15)
+    wait_until(lambda: acted(jobs, "batches") > 150, 60)
     rows = jobs.rows("SELECT job_table, extract(epoch FROM at)::float8 FROM acted ORDER BY at")
     tables = [table for table, _ in rows]
     turns = sum(one != other for one, other in pairwise(tables))

@@ -25,9 +25,9 @@ def add(database: Database, lease: str, created: str = "now()", queue: str | Non
 
 def test_a_lease_is_expired_from_its_grace_on_and_not_before(database: Database) -> None:
     create_field_table(database)
-    add(database, "now() - interval '29 seconds'")
+    add(database, "now() - interval '20 seconds'")
     add(database, "now() - interval '31 seconds'")
-    add(database, "now() + interval '1 second'")
+    add(database, "now() + interval '10 seconds'")
     assert reap(database, FIELD + "[job_tables.jobs.lease]\ngrace = '30s'\n").requeued == 1
     assert database.rows("SELECT status FROM jobs ORDER BY id") == [("running",), ("pending",), ("running",)]
 
