@@ -12,7 +12,7 @@ from pgq_ops.cli.printing import print_json, print_line
 from pgq_ops.cli.setting import session
 from pgq_ops.cli.several import united
 from pgq_ops.db.connection import WRITE_LIMITS
-from pgq_ops.db.failures import driver_errors
+from pgq_ops.db.failures import driver_errors, is_busy
 from pgq_ops.demo.interruption import Interruption
 from pgq_ops.errors import ActionFailed, DatabaseFailed, DatabaseUnreachable, PgqOpsError
 from pgq_ops.tasks.dead_cascades import require_allowed
@@ -60,12 +60,12 @@ class DeadTask(Protocol[R]):
     done: dict[str, R]
 
     @property
-    def name(self) -> str:
-        """The command that asks for it."""
+    def doing(self) -> str:
+        """What is done, as a message says it: could not ... ."""
         ...
 
-    def nothing(self) -> R:
-        """A result with nothing in it."""
+    def nothing(self, *, busy: tuple[str, ...] = ()) -> R:
+        """A result with nothing in it, or with tables that were locked."""
         ...
 
     def plan(self, connection: Connection, table: JobTable) -> R:
@@ -102,13 +102,13 @@ class _Acting(Generic[R]):
         acted: list[Acted[R]] = []
         interruption = Interruption()
         with (
-            session(self.loaded, self.task.name, changes=not dry_run, limits=WRITE_LIMITS) as connection,
+            session(self.loaded, self.task.doing, changes=not dry_run, limits=WRITE_LIMITS) as connection,
             nullcontext() if dry_run else interruption,
         ):
             stopped = False
             for name, found in bind_tables(connection, self.loaded, self.names).found.items():
                 if isinstance(found, PgqOpsError):
-                    acted.append(Acted(name, error=found))
+                    acted.append(self._locked(name) if _is_locked(found) else Acted(name, error=found))
                     continue
                 if stopped or interruption.requested:
                     acted.append(Acted(name, error=ActionFailed(f"{name}: not begun")))
@@ -134,7 +134,7 @@ class _Acting(Generic[R]):
             return not ended_early
 
         try:
-            with driver_errors(f"{self.task.name} {table.name}"):
+            with driver_errors(f"{self.task.doing} of {table.name}"):
                 if dry_run:
                     return Acted(table.name, self.task.plan(connection, table))
                 result = self.task.run(connection, table, guard)
@@ -144,10 +144,21 @@ class _Acting(Generic[R]):
             done = None if dry_run else self.task.done.get(table.name)
             if done is not None and done.counts.jobs:
                 return Acted(table.name, done, ActionFailed(f"stopped part way: {error}"))
+            if _is_locked(error):
+                return self._locked(table.name)
             failed = ActionFailed(str(error)) if isinstance(error, DatabaseFailed) and not dry_run else error
             return Acted(table.name, error=failed)
         early = ActionFailed("stopped part way: interrupted; what is told is done, the rest is as it was")
         return Acted(table.name, result, early if ended_early else None)
+
+    def _locked(self, name: str) -> Acted[R]:
+        """A table that somebody has locked so that it cannot even be read: no failure, as with any other lock."""
+        return Acted(name, self.task.nothing(busy=(self.loaded.config.job_tables[name].table,)))
+
+
+def _is_locked(error: PgqOpsError) -> bool:
+    """Whether nothing but a lock stood in the way."""
+    return error.__cause__ is not None and is_busy(error.__cause__)
 
 
 def act(

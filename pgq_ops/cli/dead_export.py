@@ -10,6 +10,7 @@ from pgq_ops.cli.dead_options import (
     ErrorOption,
     IdsOption,
     KindOption,
+    LimitOption,
     NewerThanOption,
     OlderThanOption,
     QueueOption,
@@ -30,9 +31,7 @@ def export(
     newer_than: NewerThanOption = None,
     error: ErrorOption = None,
     ids: IdsOption = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many of each job table.")
-    ] = None,
+    limit: LimitOption = None,
     payload: Annotated[bool, typer.Option("--payload", help="With the mapped payload.")] = False,
     whole_row: Annotated[
         bool, typer.Option("--whole-row", help="With every column, the payload too, as a restore needs them.")
@@ -44,7 +43,8 @@ def export(
     """Write dead letters as JSON, in the order of their key.
 
     Only reads; how many there were is told on stderr. No snapshot is held longer than a page takes. What is retried or
-    purged meanwhile may be left out.
+    purged meanwhile may be left out. An age counts from finished_at, where that is not mapped or not known from
+    created_at: age_since says which.
     """
     from pgq_ops.cli.dead_file import destination
     from pgq_ops.cli.dead_records import export_tables
@@ -61,6 +61,9 @@ def export(
         failure = united(table.error for table in tables if table.error is not None)
         without = "" if payload or whole_row else ", without their payload (--payload or --whole-row adds it)"
         for table in tables:
-            tell(f"{table.name}: {table.jobs:,} dead letters exported{without}")
+            if table.jobs or table.error is None:
+                many = "1 dead letter" if table.jobs == 1 else f"{table.jobs:,} dead letters"
+                until = "" if table.error is None else " until it failed"
+                tell(f"{table.name}: {many} exported{until}{without}")
         if failure is not None:
             raise failure

@@ -42,12 +42,12 @@ def lines(report: Report, width: int | None) -> Iterator[Text]:
 def _letters(found: Listed, width: int | None) -> Iterator[Text]:
     if not found.letters:
         return
-    fields = found.table.fields
+    fields, died = found.table.fields, found.overview.summary.age_since != "created_at"
     queues = any(letter.queue != "default" for letter in found.letters)
     places = len({letter.table for letter in found.letters}) > 1
     wanted = {
         "job": True,
-        "died" if "finished_at" in fields else "created": True,
+        "died" if died else "created": True,
         "attempts": "attempts" in fields,
         "kind": "kind" in fields,
         "queue": queues,
@@ -57,7 +57,8 @@ def _letters(found: Listed, width: int | None) -> Iterator[Text]:
     }
     kept = [number for number, keep in enumerate(wanted.values()) if keep]
     head = [Text(word, "dim") for word in wanted]
-    rows = [[row[number] for number in kept] for row in (head, *map(_row, found.letters))]
+    cells = [_row(letter, died=died) for letter in found.letters]
+    rows = [[row[number] for number in kept] for row in (head, *cells)]
     if wanted["error"] and width is not None:
         others = sum(max(cell_len(row[number].plain) for row in rows) + _GAP for number in range(len(kept) - 1))
         rows = [[*row[:-1], Text(cut(row[-1].plain, width - others), row[-1].style)] for row in rows]
@@ -71,8 +72,11 @@ def _letters(found: Listed, width: int | None) -> Iterator[Text]:
         yield Text(f"and {more:,} more; --limit lists more of them", "dim")
 
 
-def _row(letter: DeadLetter) -> list[Text]:
-    died = "?" if letter.age_seconds is None else f"{ago(letter.age_seconds)} ago"
+def _row(letter: DeadLetter, *, died: bool) -> list[Text]:
+    """The cells; `died`: whether the ages of the column are those of deaths."""
+    age = "?" if letter.age_seconds is None else f"{ago(letter.age_seconds)} ago"
+    other = "created " if died and letter.age_since == "created_at" else ""
     attempts = "-" if letter.attempts is None else f"{letter.attempts:,}"
     texts = (letter.kind, shown(letter.queue), letter.owner, letter.table, letter.error)
-    return [Text(printable(letter.id or "-")), Text(died), Text(attempts), *(Text(printable(t or "-")) for t in texts)]
+    first = [printable(letter.id or "-"), other + age, attempts]
+    return [Text(cell) for cell in (*first, *(printable(text or "-") for text in texts))]

@@ -36,6 +36,7 @@ def list_dead(
 
     Before them how many there are, how old they are and how many came lately; of each job its error's first line.
     Only reads, and never a payload. Where both a dead state and a dead-letter table are configured, both are read.
+    An age counts from finished_at; where that is not mapped or not known from created_at, and is said to.
     """
     from pgq_ops.cli.dead_report import list_tables
     from pgq_ops.cli.setting import load_config

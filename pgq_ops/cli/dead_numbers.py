@@ -30,8 +30,11 @@ def numbers(overview: DeadOverview) -> str:
     many = "1 dead letter" if summary.jobs == 1 else f"{summary.jobs:,} dead letters"
     parts = [many if summary.exact else f"more than {many}"]
     if summary.oldest_seconds is not None and summary.newest_seconds is not None:
-        of = "" if summary.exact else " of those"
-        parts.append(f"the oldest{of} {ago(summary.oldest_seconds)} ago, the newest {ago(summary.newest_seconds)} ago")
+        since = " created" if summary.age_since == "created_at" else ""
+        of = ("" if summary.exact else " of those") + since
+        parts.append(
+            f"the oldest{of} {ago(summary.oldest_seconds)} ago, the newest{since} {ago(summary.newest_seconds)} ago"
+        )
     if summary.last_hour is not None:
         least = "" if summary.growth_exact else "at least "
         parts.append(f"{least}{summary.last_hour:,} in the last hour, {least}{summary.last_day:,} in the last 24 h")
@@ -69,6 +72,7 @@ def numbers_as_json(overview: DeadOverview, most_errors: int | None = None) -> d
         "exact": summary.exact,
         "oldest_seconds": rounded(summary.oldest_seconds),
         "newest_seconds": rounded(summary.newest_seconds),
+        "age_since": summary.age_since,
         "last_hour": summary.last_hour,
         "last_day": summary.last_day,
         "growth_exact": summary.growth_exact,

@@ -12,18 +12,24 @@ if TYPE_CHECKING:
 
     from pgq_ops.job_table.dead_filter import DeadFilter
 
+# Each is taken as a list: of two, an option for one value would keep the last and say nothing.
 QueueOption = Annotated[
-    str | None, typer.Option("--queue", metavar="QUEUE", help="Only of this queue, as it is shown.")
+    list[str] | None, typer.Option("--queue", metavar="QUEUE", help="Only of this queue, as it is shown.")
 ]
-KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind.")]
+KindOption = Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind.")]
 OlderThanOption = Annotated[
-    str | None, typer.Option("--older-than", metavar="AGE", help='Only what died longer ago, such as "7d".')
+    list[str] | None, typer.Option("--older-than", metavar="AGE", help='Only what died longer ago, such as "7d".')
 ]
 NewerThanOption = Annotated[
-    str | None, typer.Option("--newer-than", metavar="AGE", help='Only what died since then, such as "1h30m".')
+    list[str] | None, typer.Option("--newer-than", metavar="AGE", help='Only what died since then, such as "1h30m".')
 ]
 ErrorOption = Annotated[
-    str | None, typer.Option("--error", metavar="TEXT", help="Only with this text in the error, whatever its case.")
+    list[str] | None,
+    typer.Option("--error", metavar="TEXT", help="Only with this text in the error, whatever its case."),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, max=1_000_000_000, metavar="N", help="At most so many of each job table."),
 ]
 IdsOption = Annotated[
     list[str] | None, typer.Option("--id", metavar="ID", help="Only this job; may be given several times.")
@@ -32,30 +38,45 @@ IdsOption = Annotated[
 
 def dead_filter(
     *,
-    queue: str | None = None,
-    kind: str | None = None,
-    older_than: str | None = None,
-    newer_than: str | None = None,
-    error: str | None = None,
+    queue: Sequence[str] | None = None,
+    kind: Sequence[str] | None = None,
+    older_than: Sequence[str] | None = None,
+    newer_than: Sequence[str] | None = None,
+    error: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
 ) -> DeadFilter:
-    """The filter that the options say. Raises UsageError for an age, or a text, that is none."""
+    """The filter that the options say.
+
+    Raises UsageError for an age or a text that is none, an empty one, and all but ids that are given twice.
+    """
     from pgq_ops.errors import UsageError
     from pgq_ops.job_table.dead_filter import DeadFilter
 
-    texts = {"--queue": [queue], "--kind": [kind], "--error": [error], "--id": ids or []}
-    for option, values in texts.items():
-        for value in values:
-            if value is not None and not _is_text(value):
+    for option, values in {"--queue": queue, "--kind": kind, "--error": error, "--id": ids}.items():
+        for value in values or ():
+            if not value:
+                hint = ' (a queue without a name is shown as "(empty)")' if option == "--queue" else ""
+                raise UsageError(f"{option} is empty, which says nothing: leave it out, or fill it in{hint}")
+            if not _is_text(value):
                 raise UsageError(f"{option}: {value!a} is not valid UTF-8, so no job can have it")
     return DeadFilter(
-        queue=queue,
-        kind=kind,
+        queue=_once("--queue", queue),
+        kind=_once("--kind", kind),
         older_than=_age("--older-than", older_than),
         newer_than=_age("--newer-than", newer_than),
-        error=error,
-        ids=tuple(ids or ()),
+        error=_once("--error", error),
+        ids=tuple(dict.fromkeys(ids or ())),
     )
+
+
+def _once(option: str, values: Sequence[str] | None) -> str | None:
+    from pgq_ops.errors import UsageError
+
+    if not values:
+        return None
+    if len(values) > 1:
+        raise UsageError(f"{option} is there {len(values)} times, and one job has one: run the command for each")
+    return values[0]
 
 
 def _is_text(value: str) -> bool:
@@ -67,11 +88,11 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _age(option: str, text: str | None) -> timedelta | None:
+def _age(option: str, values: Sequence[str] | None) -> timedelta | None:
     from pgq_ops.errors import UsageError
     from pgq_ops.units import parse_duration
 
-    if text is None:
+    if (text := _once(option, values)) is None:
         return None
     try:
         return parse_duration(text)

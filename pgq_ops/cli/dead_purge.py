@@ -11,6 +11,7 @@ from pgq_ops.cli.dead_options import (
     ErrorOption,
     IdsOption,
     KindOption,
+    LimitOption,
     NewerThanOption,
     OlderThanOption,
     QueueOption,
@@ -27,9 +28,7 @@ def purge(
     newer_than: NewerThanOption = None,
     error: ErrorOption = None,
     ids: IdsOption = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many of each job table.")
-    ] = None,
+    limit: LimitOption = None,
     everything: Annotated[bool, typer.Option("--all", help="Of any age; else --older-than is needed.")] = False,
     export: Annotated[
         Path | None,
@@ -47,7 +46,8 @@ def purge(
     """Delete dead letters for good, once every column of them, payload included, is safe in a file.
 
     The file has a JSON object a line, as `dead export --whole-row` writes it. What the table's own constraints refuse
-    is told row by row and does not stop the others; what is locked is passed over.
+    is told row by row and does not stop the others; what is locked is passed over. An age counts from finished_at
+    alone: where that is not mapped no age can be asked for, and a job for which it is not known has none.
     """
     from pgq_ops.cli.dead_acting import act
     from pgq_ops.cli.dead_acting_lines import lines_of_purge, question_of_purge

@@ -15,30 +15,52 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+class _Number(str):
+    """A number as it is written, which a float might not hold."""
+
+    __slots__ = ()
+
+
 def lines(records: Sequence[str]) -> Iterator[Text]:
     """The records (JSON texts), with an empty line between two. Nothing is cut."""
     for number, record in enumerate(records):
         if number:
             yield Text()
-        # Numbers are shown as they are written, not as a float would have them.
-        found: dict[str, Any] = json.loads(record, parse_float=str, parse_int=str)
-        age = found.pop("age_seconds")
+        found: dict[str, Any] = json.loads(record, parse_float=_Number, parse_int=_Number)
+        age, since = found.pop("age_seconds"), found.pop("age_since")
         found["queue"] = shown(found["queue"])
         size = max(map(len, found))
         for word, value in found.items():
-            first, *rest = _text(value)
-            if word == "finished_at" or (word == "created_at" and "finished_at" not in found):
-                first += "" if age is None else f"  ({ago(float(age))} ago)"
+            first, *rest = _text(value, joined=word == "error")
+            if word == since:
+                first += f"  ({ago(float(age))} ago)"
             yield Text.assemble((f"{word:<{size}}", "dim"), "  ", printable(first))
             yield from (Text(f"{' ' * size}  {printable(line)}") for line in rest)
 
 
-def _text(value: Any) -> list[str]:  # noqa: ANN401 (whatever JSON holds)
-    """The value's lines; at least one."""
+def _text(value: Any, *, joined: bool) -> list[str]:  # noqa: ANN401 (whatever JSON holds)
+    """The value's lines, at least one: of a text its own, of texts in an array (`joined`) theirs, else JSON."""
     if value is None:
         return ["-"]
     if isinstance(value, str):
         return value.split("\n")
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+    if joined and isinstance(value, list) and value and all(type(part) is str for part in value):
         return "\n".join(value).split("\n")
-    return json.dumps(value, ensure_ascii=False, indent=2).split("\n")
+    return _json(value, "").split("\n")
+
+
+def _json(value: Any, indent: str) -> str:  # noqa: ANN401 (whatever JSON holds)
+    """The value as JSON, indented by two spaces a level."""
+    if isinstance(value, _Number):
+        return str(value)
+    if not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    deeper = f"{indent}  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name, ensure_ascii=False)}: {_json(part, deeper)}" for name, part in value.items()]
+        opening, closing = "{", "}"
+    else:
+        parts = [_json(part, deeper) for part in value]
+        opening, closing = "[", "]"
+    lines = f",\n{deeper}".join(parts)
+    return f"{opening}\n{deeper}{lines}\n{indent}{closing}"

@@ -10,6 +10,7 @@ from pgq_ops.cli.dead_options import (
     ErrorOption,
     IdsOption,
     KindOption,
+    LimitOption,
     NewerThanOption,
     OlderThanOption,
     QueueOption,
@@ -26,13 +27,16 @@ def retry(
     newer_than: NewerThanOption = None,
     error: ErrorOption = None,
     ids: IdsOption = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many of each job table.")
-    ] = None,
+    limit: LimitOption = None,
     everything: Annotated[bool, typer.Option("--all", help="Every dead job, where no filter is given.")] = False,
     extra_attempts: Annotated[
         int | None,
-        typer.Option("--extra-attempts", min=1, metavar="N", help="Leave so many runs, not as many as a new job has."),
+        typer.Option(
+            "--extra-attempts",
+            min=1,
+            metavar="N",
+            help="Leave so many runs, not as many as a new job has; never more than the job's cap allows.",
+        ),
     ] = None,
     rate: Annotated[
         float | None,
@@ -41,7 +45,7 @@ def retry(
             min=0,
             max=1_000_000,
             metavar="N",
-            help="So many come back each second, 50 if not given; 0: at once.",
+            help="So many come back each second, 50 if not given; 0: at once. All within 30 days.",
         ),
     ] = None,
     cascade: Annotated[
@@ -56,6 +60,7 @@ def retry(
 
     They are spread over time, each at random within its share of it. What the table's own constraints refuse is told
     job by job and does not stop the others; what is locked is passed over. Running it again changes nothing.
+    An age counts from finished_at; where that is not mapped or not known from created_at.
     """
     from pgq_ops.cli.dead_acting import act
     from pgq_ops.cli.dead_acting_lines import lines_of_retry, question_of_retry

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
+from pgq_ops.job_table.quoting import literal
 from pgq_ops.job_table.table import StateRule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pgq_ops.job_table.table import JobTable, Relation
 
 _EVERY_ROW = StateRule(where="true")
+# What tells how long a job has been dead, and what tells at least that it has not been for longer.
+_SINCE = ("finished_at", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,30 @@ class DeadPlace:
             return self.job_table.key_text()
         return self.table.shown_id()
 
-    def died_at(self) -> sql.Composable:
-        """When the job died as a finite timestamptz: `finished_at`, else `created_at`, else NULL."""
-        known = [self.table.fields[name] for name in ("finished_at", "created_at") if name in self.table.fields]
+    @property
+    def age_since(self) -> str | None:
+        """The field that ages count from: `finished_at`, or `created_at` where that is not mapped; None without both.
+
+        A row whose `finished_at` is not known has an age since its creation too.
+        """
+        return next((name for name in _SINCE if name in self.table.fields), None)
+
+    def age_since_of_row(self) -> sql.Composable:
+        """The field that the row's own age counts from, as text; NULL where it has none."""
+        cases = [
+            sql.SQL("WHEN {} IS NOT NULL THEN {}").format(self.table.clock.finite(mapped), literal(name))
+            for name in _SINCE
+            if (mapped := self.table.fields.get(name)) is not None
+        ]
+        return sql.SQL("(CASE {} END)::text").format(sql.SQL(" ").join(cases)) if cases else sql.SQL("NULL::text")
+
+    def died_at(self, *, deaths_alone: bool = False) -> sql.Composable:
+        """When the job died as a finite timestamptz: `finished_at`, else `created_at`, else NULL.
+
+        `deaths_alone`: `finished_at`, else NULL.
+        """
+        names = _SINCE[:1] if deaths_alone else _SINCE
+        known = [self.table.fields[name] for name in names if name in self.table.fields]
         if not known:
             return sql.SQL("NULL::timestamptz")
         return sql.SQL("COALESCE({})").format(sql.SQL(", ").join(self.table.clock.finite(one) for one in known))
@@ -88,7 +114,18 @@ def dead_places(table: JobTable) -> tuple[DeadPlace, ...]:
             fields=letters.fields,
             states={"dead": _EVERY_ROW},
             dead_letters=None,
-            all_visible_policies=False,
+            all_visible_policies=letters.all_visible_policies,
         )
         places.append(DeadPlace(table, there))
     return tuple(places)
+
+
+def age_since(table: JobTable) -> str | None:
+    """What ages of a job table's dead letters count from: `created_at` where one of its places has nothing better."""
+    return weakest_since(place.age_since for place in dead_places(table))
+
+
+def weakest_since(fields: Iterable[str | None]) -> str | None:
+    """Several places' `age_since` as one; those without any ages do not count."""
+    known = set(fields)
+    return next((name for name in reversed(_SINCE) if name in known), None)

@@ -19,6 +19,7 @@ _PLAIN = ("kind", "state", "priority", "attempts", "max_attempts", "version", "o
 def record(place: DeadPlace, *, payload: bool = False, whole_row: bool = False) -> sql.Composable:
     """The mapped fields under the design's words; times as ISO 8601 in UTC, an infinite one as `infinity`.
 
+    `age_since` names the field that `age_seconds` counts from, null where no age is known.
     `payload`: with the mapped payload. `whole_row`: with every column, by its own name, under `row`; the payload is
     among them, and the role must be able to read them all.
     """
@@ -28,6 +29,7 @@ def record(place: DeadPlace, *, payload: bool = False, whole_row: bool = False) 
         ("id", place.shown_id()),
         ("queue", place.table.queue()),
         ("age_seconds", place.age_seconds()),
+        ("age_since", place.age_since_of_row()),
     ]
     fields = place.table.fields
     parts += [(name, _plain(fields[name])) for name in _PLAIN if name in fields]

@@ -17,7 +17,6 @@ from pgq_ops.job_table.quoting import all_of, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import timedelta
 
     from pgq_ops.job_table.dead_filter import DeadFilter
     from pgq_ops.job_table.dead_place import DeadPlace
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _DIGEST = re.compile(r"(.*)#([0-9a-f]{8})", re.DOTALL)
 _REPLACED = "\ufffd"
+# What a queue is called where none is mapped.
+UNMAPPED_QUEUE = "default"
+# Of an age: the comparison of the moment of death with its edge.
+_COMPARISONS = {"older": sql.SQL("<="), "newer": sql.SQL(">")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,8 @@ def select(place: DeadPlace, wanted: DeadFilter) -> Selection:
     parts: list[tuple[object, Callable[[], Selection]]] = [
         (wanted.queue, lambda: _in_queue(place, str(wanted.queue))),
         (wanted.kind, lambda: _of_kind(place, str(wanted.kind))),
-        (wanted.older_than, lambda: _by_age(place, "<=", "older", wanted.older_than)),
-        (wanted.newer_than, lambda: _by_age(place, ">", "newer", wanted.newer_than)),
+        (wanted.older_than, lambda: _by_age(place, wanted, "older")),
+        (wanted.newer_than, lambda: _by_age(place, wanted, "newer")),
         (wanted.error, lambda: _with_error(place, str(wanted.error))),
         (wanted.ids or None, lambda: _with_ids(place, wanted.ids)),
     ]
@@ -64,8 +67,17 @@ def _require(place: DeadPlace, option: str, *fields: str) -> None:
         raise ConfigError((Problem(key, f"is not mapped, and {option} needs it", hint),))
 
 
+def _require_death(place: DeadPlace, option: str) -> None:
+    if "finished_at" not in place.table.fields:
+        key = f"job_tables.{place.job_table.name}.columns.finished_at"
+        what = f"is not mapped, so that it is not known when a job died, and {option} would be a guess"
+        raise ConfigError((Problem(key, what, "map it, or say --all instead: dead letters of any age"),))
+
+
 def _in_queue(place: DeadPlace, queue: str) -> Selection:
     """The queue by its own name or by the one it is shown under."""
+    if queue != UNMAPPED_QUEUE:
+        _require(place, "--queue", "queue")
     column = place.table.queue()
     if queue == NULL_QUEUE:
         return Selection(sql.SQL("{} IS NULL").format(column), {})
@@ -86,11 +98,14 @@ def _of_kind(place: DeadPlace, kind: str) -> Selection:
     return Selection(sql.SQL("{} = %(dead_kind)s::text").format(place.text_of("kind")), {"dead_kind": kind})
 
 
-def _by_age(place: DeadPlace, comparison: str, name: str, age: timedelta | None) -> Selection:
+def _by_age(place: DeadPlace, wanted: DeadFilter, name: str) -> Selection:
+    if wanted.deaths_alone:
+        _require_death(place, f"--{name}-than")
     _require(place, f"--{name}-than", "finished_at", "created_at")
+    age = {"older": wanted.older_than, "newer": wanted.newer_than}[name]
     seconds = f"dead_{name}_seconds"
     condition = sql.SQL("{} {} now() - make_interval(secs => {}::float8)").format(
-        place.died_at(), sql.SQL(comparison), sql.Placeholder(seconds)
+        place.died_at(deaths_alone=wanted.deaths_alone), _COMPARISONS[name], sql.Placeholder(seconds)
     )
     return Selection(condition, {seconds: 0.0 if age is None else age.total_seconds()})
 

@@ -64,11 +64,27 @@ class RetryChanges:
             return literal(0)
         left = sql.SQL("GREATEST(0, {} - {})").format(self._cap(), literal(self.extra_attempts))
         attempts = self.table.fields.get("attempts")
-        highest = INTEGER_TYPES.get("integer" if attempts is None else attempts.base_type)
-        return left if highest is None else sql.SQL("LEAST({}, {})").format(left, literal(highest))
+        # An infinite cap, or NaN (the largest), leaves the highest number that a whole one can be.
+        highest = INTEGER_TYPES.get("integer" if attempts is None else attempts.base_type, INTEGER_TYPES["bigint"])
+        return sql.SQL("LEAST({}, {})").format(left, literal(highest))
+
+    def attempts_left(self) -> sql.Composable:
+        """How many runs a job has then until it reaches its cap, as bigint; NULL for as many as a new job has.
+
+        At least one, since whoever claims a job does not ask for its cap.
+        """
+        if self.extra_attempts is None:
+            return sql.SQL("NULL::bigint")
+        return sql.SQL("LEAST(GREATEST(1, {} - {}), {})::bigint").format(
+            self._cap(), self.fresh_attempts(), literal(INTEGER_TYPES["integer"])
+        )
 
     def _cap(self) -> sql.Composable:
-        caps = [ReapChanges(self.table, policy).max_attempts() for policy in self.table.policies]
+        """The cap, as a numeric: from that of any type something can be taken away without an overflow."""
+        caps = [
+            sql.SQL("({})::numeric").format(ReapChanges(self.table, policy).max_attempts())
+            for policy in self.table.policies
+        ]
         cases = [
             sql.SQL("WHEN {} THEN {}").format(literal(policy.queue), cap)
             for policy, cap in zip(self.table.policies, caps, strict=True)

@@ -29,7 +29,8 @@ OLDEST_READY_EXACT = Family(
 )
 OLDEST_DEAD = Family(
     "oldest_dead_age_seconds",
-    "How long the oldest dead job has been dead; 0 when none is. Of more than 10,000 only the first are looked at.",
+    "How long the oldest dead job has been dead, by finished_at; since it was created where that is not mapped or not"
+    " known. 0 when none is dead. Of more than 10,000 only the first are looked at.",
     _QUEUE,
 )
 

@@ -25,8 +25,9 @@ MOST_SEEN = 100_000
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One dead letter. `age_seconds` counts from `finished_at`, else `created_at`; None where neither is known.
+    """One dead letter.
 
+    `age_seconds` counts from `age_since`: `finished_at`, else `created_at`; both are None where neither is known.
     `died_at`, alike, is ISO 8601 in UTC. `error` is the beginning of the error's first line, `table` where the row is.
     """
 
@@ -35,6 +36,7 @@ class DeadLetter:
     kind: str | None
     attempts: int | None
     age_seconds: float | None
+    age_since: str | None
     died_at: str | None
     owner: str | None
     error: str | None
@@ -52,14 +54,15 @@ def read(
         place.text_of("kind"),
         composing.SQL("NULL::bigint") if attempts is None else attempts.value,
         place.age_seconds(composing.SQL("c.pgq_ops_died_at")),
+        place.age_since_of_row(),
         composing.SQL("to_char(c.pgq_ops_died_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US+00:00')"),
         place.text_of("owner"),
         error_head(place),
     ]
     rows = latest(connection, place, wanted, columns, sample=MOST_SEEN, limit=limit, through_indexes=through_indexes)
     return tuple(
-        DeadLetter(job, queue, kind, None if tries is None else int(tries), age, died, owner, error, str(place))
-        for job, queue, kind, tries, age, died, owner, error in rows
+        DeadLetter(job, queue, kind, None if tries is None else int(tries), age, since, died, owner, error, str(place))
+        for job, queue, kind, tries, age, since, died, owner, error in rows
     )
 
 

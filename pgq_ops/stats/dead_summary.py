@@ -10,6 +10,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.db.connection import row_security
+from pgq_ops.job_table.dead_place import weakest_since
 from pgq_ops.job_table.dead_selection import select
 from pgq_ops.job_table.quoting import all_of
 from pgq_ops.stats import bounded
@@ -29,8 +30,9 @@ class DeadSummary:
     """The dead letters of one place or several.
 
     Not `exact`: there are more than `jobs`, and the ages are those of the ones looked at. The ages (seconds) are None
-    where there is no dead letter, or none whose age is known. `last_hour` and `last_day` count by `finished_at` those
-    that are still dead; None where that is not mapped, lower bounds where `growth_exact` is false.
+    where there is no dead letter, or none whose age is known; they count from `age_since`, `finished_at` or
+    `created_at` (which single rows fall back to), None without both. `last_hour` and `last_day` count by `finished_at`
+    those that are still dead; None where that is not mapped, lower bounds where `growth_exact` is false.
     """
 
     jobs: int = 0
@@ -40,6 +42,7 @@ class DeadSummary:
     last_hour: int | None = None
     last_day: int | None = None
     growth_exact: bool = True
+    age_since: str | None = None
 
 
 def read(
@@ -80,6 +83,7 @@ def together(summaries: Iterable[DeadSummary]) -> DeadSummary:
         last_hour=_sum([one.last_hour for one in found]),
         last_day=_sum([one.last_day for one in found]),
         growth_exact=all(one.growth_exact for one in found),
+        age_since=weakest_since(one.age_since for one in found),
     )
 
 
@@ -114,4 +118,6 @@ def _look(  # noqa: PLR0913 (as read)
     [(jobs, oldest, newest, hour, day)] = rows
     exact = jobs <= most
     hour, day = (None, None) if finished is None else (int(hour), int(day))
-    return DeadSummary(min(int(jobs), most), exact, oldest, newest, hour, day, growth_exact=exact)
+    return DeadSummary(
+        min(int(jobs), most), exact, oldest, newest, hour, day, growth_exact=exact, age_since=place.age_since
+    )

@@ -20,13 +20,19 @@ def read(connection: Connection, *relations: Relation) -> tuple[Cascade, ...]:
     return tuple(dict.fromkeys(one for relation in relations for one in cascades.read(connection, relation)))
 
 
-def require_allowed(found: Sequence[Cascade], *, allowed: bool) -> None:
-    """Raise UsageError where other tables would change and nobody agreed to that.
-
-    Also, agreed or not, where other rows of the same table would go with one: jobs that nobody meant.
-    """
+def require_possible(found: Sequence[Cascade]) -> None:
+    """Raise UsageError where other rows of the same table would go with one: jobs that nobody meant, agreed or not."""
     if its_like := [str(one) for one in found if one.deletes_its_like]:
-        raise UsageError("foreign keys would delete other jobs too, in whatever state:\n  " + "\n  ".join(its_like))
+        listed = "\n  ".join(its_like)
+        raise UsageError(
+            "foreign keys would delete other jobs too, in whatever state, which --cascade does not allow:\n  "
+            f"{listed}\n  first give them another action, such as ON DELETE SET NULL, or let go of those jobs yourself"
+        )
+
+
+def require_allowed(found: Sequence[Cascade], *, allowed: bool) -> None:
+    """Raise UsageError where other tables would change and nobody agreed to that, or as `require_possible`."""
+    require_possible(found)
     if found and not allowed:
         listed = "\n  ".join(map(str, found))
         raise UsageError(f"foreign keys would change other tables too; add --cascade if they may:\n  {listed}")

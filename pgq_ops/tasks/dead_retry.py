@@ -11,15 +11,14 @@ import psycopg
 from pgq_ops import logs, sql
 from pgq_ops.binding.dead_access import require_retryable
 from pgq_ops.binding.retrying import require_mapped
-from pgq_ops.db.connection import row_security
 from pgq_ops.db.failures import is_busy
 from pgq_ops.errors import NotInstalled
 from pgq_ops.job_table.dead_filter import DeadFilter
-from pgq_ops.job_table.dead_place import dead_places
+from pgq_ops.job_table.dead_place import age_since, dead_places
 from pgq_ops.job_table.retry_changes import RetryChanges
 from pgq_ops.schema import history
 from pgq_ops.stats import partition_ceiling
-from pgq_ops.tasks import dead_cascades
+from pgq_ops.tasks import dead_cascades, dead_rate
 from pgq_ops.tasks.dead_pass import DeadPass
 from pgq_ops.tasks.dead_retry_result import RetryResult
 from pgq_ops.tasks.dead_retry_statement import RetryStatement
@@ -27,6 +26,8 @@ from pgq_ops.tasks.dead_tally import DeadTally
 from pgq_ops.tasks.dead_way_back import WayBack
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import JobTable
@@ -56,13 +57,13 @@ class DeadRetry:
     """What the last run on each job table did, also where it was cut short by an error."""
 
     @property
-    def name(self) -> str:
-        """The command that asks for it."""
-        return "dead retry"
+    def doing(self) -> str:
+        """What is done, as a message says it."""
+        return "retry the dead letters"
 
-    def nothing(self) -> RetryResult:
-        """A result with nothing in it."""
-        return self._result(DeadTally(), 0.0)
+    def nothing(self, *, busy: tuple[str, ...] = ()) -> RetryResult:
+        """A result with nothing in it, or with tables that were locked."""
+        return self._result(DeadTally(busy=list(busy)), 0.0)
 
     def plan(self, connection: Connection, table: JobTable) -> RetryResult:
         """How many jobs would come back and until when; reads only, and needs no more than SELECT.
@@ -72,38 +73,47 @@ class DeadRetry:
         require_mapped(table)
         tally = DeadTally(self.wanted.ids)
         going = DeadPass(connection, self.wanted, tally, self.limit)
-        with row_security(connection, allowed=table.all_visible_policies):
-            begun = _now(connection)
-            for place in dead_places(table):
-                going.plan(place)
-            cascades = self._cascades(connection, table)
+        begun = _now(connection)
+        cascades = self._cascades(connection, table)
+        dead_cascades.require_possible(cascades)
+        for place in dead_places(table):
+            going.plan(place, RetryChanges(place.table, self.extra_attempts).attempts_left())
+        dead_rate.require_soon(tally.jobs, self.rate)
         if self.rate and tally.jobs:
             tally.last_due_at = begun + tally.jobs / self.rate
-        return self._result(tally, begun, planned=True, cascades=cascades)
+        return self._result(tally, begun, planned=True, cascades=cascades, since=self._age_since(table))
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> RetryResult:
         """Retry all that is meant, as far as it can be.
 
         Raises ConfigError for a table that lacks what a retry needs, UsageError where other tables would change
-        unasked, NotInstalled where attempts would have to be counted in a schema that is not there, NotPermitted with
-        the GRANT, and the driver's errors.
+        unasked or the last job would come back too late, NotInstalled where attempts would have to be counted in a
+        schema that is not there, NotPermitted with the GRANT, and the driver's errors.
         """
         require_mapped(table)
         tally = DeadTally(self.wanted.ids)
         going = DeadPass(connection, self.wanted, tally, self.limit)
-        with row_security(connection, allowed=table.all_visible_policies):
-            cascades = self._cascades(connection, table)
-            dead_cascades.require_allowed(cascades, allowed=self.cascade)
-            begun = _now(connection)
-            try:
-                self._all(connection, table, going, guard, begun)
-            finally:
-                result = self.done[table.name] = self._result(tally, begun, cascades=cascades)
-                if result.counts.jobs:
-                    log.info("dead.retried", job_table=table.name, **result.logged())
+        cascades = self._cascades(connection, table)
+        dead_cascades.require_allowed(cascades, allowed=self.cascade)
+        dead_rate.require_soon_enough(table, going, self.rate)
+        begun = _now(connection)
+        try:
+            self._all(connection, table, going, guard, partial(RetryStatement, begun=begun, cascades=cascades))
+        finally:
+            result = self._result(tally, begun, cascades=cascades, since=self._age_since(table))
+            self.done[table.name] = result
+            if result.counts.jobs:
+                log.info("dead.retried", job_table=table.name, **result.logged())
         return result
 
-    def _all(self, connection: Connection, table: JobTable, going: DeadPass, guard: Guard, begun: float) -> None:
+    def _all(
+        self,
+        connection: Connection,
+        table: JobTable,
+        going: DeadPass,
+        guard: Guard,
+        statement: Callable[..., RetryStatement],
+    ) -> None:
         """Place by place, once it is known that all of them can be worked on."""
         places = dead_places(table)
         try:
@@ -112,6 +122,7 @@ class DeadRetry:
             if not is_busy(error):
                 raise
             going.tally.busy.append(str(table))
+            going.tally.are_there(self.wanted.ids)
             return
         changes = RetryChanges(table, self.extra_attempts, ceiling)
         written = changes.written_columns()
@@ -120,18 +131,25 @@ class DeadRetry:
         require_retryable(connection, places, written, inserted)
         logged = _is_logged(connection, table)
         for place, way_back in zip(places, ways_back, strict=True):
-            statement = partial(
-                RetryStatement, changes=changes, rate=self.rate, begun=begun, way_back=way_back, logged=logged
-            )
-            going.run(place, statement, written=written, deleting=way_back is not None, guard=guard)
+            here = partial(statement, changes=changes, rate=self.rate, way_back=way_back, logged=logged)
+            going.run(place, here, written=written, deleting=way_back is not None, guard=guard)
 
     def _cascades(self, connection: Connection, table: JobTable) -> tuple[Cascade, ...]:
         if table.dead_letters is None:
             return ()
         return dead_cascades.read(connection, table.dead_letters.relation)
 
+    def _age_since(self, table: JobTable) -> str | None:
+        return age_since(table) if self.wanted.by_age else None
+
     def _result(
-        self, tally: DeadTally, begun: float, *, planned: bool = False, cascades: tuple[Cascade, ...] = ()
+        self,
+        tally: DeadTally,
+        begun: float,
+        *,
+        planned: bool = False,
+        cascades: tuple[Cascade, ...] = (),
+        since: str | None = None,
     ) -> RetryResult:
         return RetryResult(
             counts=tally.counts(planned=planned),
@@ -139,6 +157,8 @@ class DeadRetry:
             last_due_at=tally.last_due_at,
             rate=self.rate,
             extra_attempts=self.extra_attempts,
+            attempts_left=tally.attempts_left,
+            age_since=since,
             cascades=cascades,
             dry_run=planned,
         )

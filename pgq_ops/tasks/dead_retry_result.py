@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class RetryResult:
     """`begun_at` and `last_due_at` (of the last job, None for none) are epoch seconds by the database's clock.
 
-    `rate`: jobs a second, 0 for all at once. `extra_attempts`: runs left, None for as many as a new job has.
-    `cascades`: the foreign keys through which other tables would change.
+    `rate`: jobs a second, 0 for all at once. `extra_attempts`: the runs asked for, None for as many as a new job has;
+    `attempts_left`: the fewest and the most that a job has by its cap, None where that was not asked for. `age_since`:
+    the field that ages were counted from, None likewise. `cascades`: the foreign keys by which other tables change.
     """
 
     counts: DeadCounts
@@ -25,6 +26,8 @@ class RetryResult:
     last_due_at: float | None
     rate: float
     extra_attempts: int | None
+    attempts_left: tuple[int, int] | None = None
+    age_since: str | None = None
     cascades: tuple[Cascade, ...] = ()
     dry_run: bool = False
 
@@ -53,12 +56,16 @@ class RetryResult:
 
     def as_json(self) -> dict[str, Any]:
         """The run as `dead retry --json` shows it."""
+        least, most = self.attempts_left or (None, None)
         last = None if self.last_due_at is None else datetime.fromtimestamp(self.last_due_at, UTC).isoformat()
         document = self.counts.as_json("retried") | {
             "rate": self.rate,
             "spread_seconds": self.spread_seconds,
             "last_available_at": last,
             "extra_attempts": self.extra_attempts,
+            "least_attempts_left": least,
+            "most_attempts_left": most,
+            "age_since": self.age_since,
             "cascades": list(map(str, self.cascades)),
         }
         return document | ({"dry_run": True} if self.dry_run else {})

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.tasks.dead_statement import DeadRow
 
-# Enough to find the jobs again; a mass of them is not listed.
-MOST_IDS = 10
 MOST_LOCKED_IDS = 100
-# Each is told with its reason. Beyond this many they are only counted, so that a report stays one.
-MOST_CONFLICTS = 10_000
+# Each is told, those that were refused with the reason. Beyond this many they are only counted, so that a report stays
+# one.
+MOST_IDS = MOST_CONFLICTS = 10_000
 
 
 class Conflict(NamedTuple):
@@ -33,9 +32,9 @@ class Conflict(NamedTuple):
 class DeadCounts:
     """Dead letters by what became of them; in a plan what is not known before is None.
 
-    `moved` of the `jobs` came from the dead-letter table. `ids` are some of them, `conflicts` those that were refused
-    (`refused` in all), `locked` those passed over since another session has them. `busy`: tables that could not be
-    written at all. `not_found`: ids that were asked for and are not dead.
+    `moved` of the `jobs` came from the dead-letter table. `ids` are the first of them, `conflicts` those that were
+    refused (`refused` in all), `locked` those passed over since another session has them. `busy`: tables that were
+    locked as a whole. `not_found`: ids that were asked for and are not dead; none whose table could not be read.
     """
 
     jobs: int = 0
@@ -72,6 +71,7 @@ class DeadCounts:
             verb: self.jobs,
             "from_dead_letter_table": self.moved,
             "jobs": list(self.ids),
+            "jobs_complete": len(self.ids) == self.jobs,
             "conflicts": self.refused,
             "conflict_jobs": [conflict._asdict() for conflict in self.conflicts],
             "locked": self.locked,
@@ -93,18 +93,24 @@ class DeadTally:
     busy: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     last_due_at: float | None = None
+    attempts_left: tuple[int, int] | None = None
+    """The fewest and the most runs that a job has left; None where that was not asked for."""
 
     @property
     def jobs(self) -> int:
         """How many were changed so far."""
         return self.numbers["jobs"]
 
-    def planned(self, place: DeadPlace, jobs: int, ids: Iterable[str | None]) -> None:
+    def planned(
+        self, place: DeadPlace, jobs: int, ids: Iterable[str | None], attempts_left: Iterable[int | None] = ()
+    ) -> None:
         """Count what would be changed in one place."""
         self.numbers["jobs"] += jobs
         self.numbers["moved"] += jobs if place.is_dead_letter_table else 0
         for one in ids:
             self.note(one)
+        for left in attempts_left:
+            self._leaves(left)
 
     def done(self, place: DeadPlace, rows: Iterable[DeadRow]) -> None:
         """Count the rows of a committed batch."""
@@ -117,6 +123,7 @@ class DeadTally:
             self.note(row.id)
             if row.due_at is not None:
                 self.last_due_at = max(row.due_at, self.last_due_at or row.due_at)
+            self._leaves(row.attempts_left)
 
     def note(self, job: str | None) -> None:
         """Keep the id of a job that was changed, or would be."""
@@ -139,6 +146,20 @@ class DeadTally:
             self._saw(one)
         self.locked_ids += known[: MOST_LOCKED_IDS - len(self.locked_ids)]
 
+    def missing(self) -> tuple[str, ...]:
+        """The ids that were asked for and not met so far."""
+        return tuple(one for one in self.wanted_ids if _spelled(one) not in self.seen)
+
+    def are_there(self, ids: Iterable[str | None]) -> None:
+        """Note that the jobs are dead and there, whatever kept them from being met."""
+        for one in ids:
+            self._saw(one)
+
+    def _leaves(self, left: int | None) -> None:
+        if left is not None:
+            least, most = self.attempts_left or (left, left)
+            self.attempts_left = min(left, least), max(left, most)
+
     def _saw(self, job: str | None) -> None:
         if self.wanted_ids and job is not None:
             self.seen.add(_spelled(job))
@@ -154,7 +175,7 @@ class DeadTally:
             locked=None if planned else self.numbers["locked"],
             locked_ids=tuple(self.locked_ids),
             busy=tuple(self.busy),
-            not_found=tuple(one for one in self.wanted_ids if _spelled(one) not in self.seen),
+            not_found=self.missing(),
         )
 
 

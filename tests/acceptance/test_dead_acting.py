@@ -65,6 +65,17 @@ def exports(folder: Path) -> list[Path]:
         (("retry", "--all"), "add --yes to act, or --dry-run"),
         (("retry", "--all", "--yes", "--kind", "x"), "columns.kind: is not mapped, and --kind needs it"),
         (("retry", "--all", "--yes", "--rate", "inf"), "--rate"),
+        (("retry", "--all", "--yes", "--rate", "0.0000001"), "12 jobs at --rate 1e-07 would come back over more than"),
+        (("retry", "--yes", "--error", ""), "--error is empty"),
+        (("retry", "--yes", "--kind", ""), "--kind is empty"),
+        (("retry", "--yes", "--id", "3", "--id", ""), "--id is empty"),
+        (
+            ("retry", "--yes", "--queue", ""),
+            "--queue is empty, which says nothing: leave it out, or fill it in (a queue",
+        ),
+        (("purge", "--all", "--yes", "--error", ""), "--error is empty"),
+        (("retry", "--yes", "--queue", "mail", "--queue", "film"), "--queue is there 2 times"),
+        (("purge", "--yes", "--older-than", "1s", "--older-than", "9d"), "--older-than is there 2 times"),
         (("purge", "--id", "7", "--yes"), "Give --older-than, or --all"),
         (("purge", "--all"), "add --yes to act, or --dry-run"),
         (("purge", "--all", "--yes", "--export", "here"), "--export names one file, and there are 2 job tables"),
@@ -217,11 +228,65 @@ def test_what_could_not_be_had_is_told_and_is_no_failure(dead: Dead, database: D
     assert "  not dead, or not there: 99\n" in result.stdout
 
 
+@pytest.mark.parametrize("mode", ["SHARE", "ACCESS EXCLUSIVE"])
+@pytest.mark.parametrize("verb", ["retry", "purge"])
+def test_a_table_that_is_locked_however_strongly_is_told_as_locked_and_is_no_failure(
+    dead: Dead, database: Database, verb: str, mode: str
+) -> None:
+    words = [verb, "jobs", "--all", "--id", "2", "--yes"]
+    with database.connect(autocommit=False) as other:
+        other.execute(f"LOCK TABLE jobs IN {mode} MODE")
+        told, document = dead(*words), dead(*words, "--json")
+    assert (told.returncode, told.stderr, document.returncode) == (0, "", 0)
+    assert "jobs: no dead job could be had\n" in told.stdout
+    assert "locked by somebody else just now, and left as they are: public.jobs\n" in told.stdout
+    assert "not there" not in told.stdout
+    [report] = tables(document)
+    assert (report["busy"], report["not_found"], report["error"]) == (["public.jobs"], [], None)
+    assert statuses(database) == {"dead": 12}
+
+
+def test_a_purge_by_age_ends_with_2_where_it_is_not_known_when_a_job_died(
+    dead: Dead, database: Database, folder: Path
+) -> None:
+    (folder / "pgq-ops.toml").write_text(FIELD.replace('finished_at = "finished_at"\n', ""))
+    for words in (("--yes",), ("--dry-run",)):
+        result = dead("purge", "--older-than", "1ms", *words)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert "job_tables.jobs.columns.finished_at: is not mapped" in result.stderr
+        assert "say --all instead" in result.stderr
+    assert (statuses(database), exports(folder)) == ({"dead": 12}, [])
+    retried = dead("retry", "--older-than", "1ms", "--dry-run")
+    assert "12 dead jobs (by when they were created) would be retried" in retried.stdout
+
+
+def test_a_queue_that_is_not_mapped_is_refused_unless_it_is_the_one_that_is_shown(dead: Dead, folder: Path) -> None:
+    (folder / "pgq-ops.toml").write_text(FIELD.replace('queue = "queue"\n', ""))
+    refused = dead("retry", "--queue", "mail", "--dry-run")
+    assert refused.returncode == 2
+    assert "columns.queue: is not mapped, and --queue needs it" in refused.stderr
+    assert "jobs: 12 dead jobs would be" in dead("retry", "--queue", "default", "--dry-run").stdout
+
+
+def test_an_id_that_is_given_twice_is_one_job_and_one_that_is_missing_is_told_once(dead: Dead) -> None:
+    told = dead("retry", "jobs", "--id", "7", "--id", "99", "--id", "7", "--id", "99", "--dry-run").stdout
+    assert "jobs: 1 dead job would be retried" in told
+    assert "  not dead, or not there: 99\n" in told
+
+
+def test_what_the_database_fails_at_is_told_in_words(dead: Dead, folder: Path) -> None:
+    kind = 'kind = { sql = "(1 / (id - 3))::text" }\n[job_tables.jobs.states]'
+    (folder / "pgq-ops.toml").write_text(FIELD.replace("[job_tables.jobs.states]", kind))
+    result = dead("retry", "--kind", "x", "--dry-run")
+    assert result.returncode == 3
+    assert result.stderr == "Error: could not retry the dead letters of jobs: division by zero\n"
+
+
 def test_a_database_that_cannot_be_reached_or_does_not_permit_it_ends_with_3(
     dead: Dead, database: Database, make_role: Roles
 ) -> None:
-    away = dead("retry", "--all", "--yes", dsn="host=127.0.0.1 port=1")
-    assert away.returncode == 3
+    away = dead("retry", "--all", "--yes", "--json", dsn="host=127.0.0.1 port=1")
+    assert (away.returncode, away.stdout) == (3, "")
     role = make_role("nobody")
     database.execute(f"GRANT SELECT ON jobs, others TO {role}")
     refused = dead("retry", "jobs", "--all", "--yes", dsn=database.dsn_as(role))

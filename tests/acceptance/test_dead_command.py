@@ -41,6 +41,10 @@ def test_dead_letters_are_listed_shown_and_exported(database: Database, tmp_path
     assert (
         exported.stderr == "jobs: 2 dead letters exported, without their payload (--payload or --whole-row adds it)\n"
     )
+    one = dead(database, tmp_path, "export", "--queue", "film", "--payload")
+    assert (one.returncode, "dead letter" in one.stderr) == (2, False)
+    assert "columns.payload: is not mapped" in one.stderr
+    assert "jobs: 1 dead letter exported," in dead(database, tmp_path, "export", "--queue", "film").stderr
     written = dead(database, tmp_path, "export", "--format", "json", "--output", "dead.json")
     assert (written.returncode, written.stdout) == (0, "")
     assert len(json.loads((tmp_path / "dead.json").read_text(encoding="utf-8"))["dead_letters"]) == 2

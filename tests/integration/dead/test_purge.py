@@ -17,7 +17,6 @@ from pgq_ops.tasks import dead_export_file
 from pgq_ops.tasks.dead_purge import DeadPurge
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, statuses
-from tests.support.pages import ROOT
 from tests.support.retrying import DEAD, MOVED, count_batches, purge
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ def prepare(database: Database, number: int = 100) -> None:
     database.execute("INSERT INTO jobs (status) VALUES ('pending'), ('running'), ('done')")
 
 
-README = ROOT / "README.md"
-# As it says there.
 RESTORE = "INSERT INTO jobs OVERRIDING SYSTEM VALUE SELECT (json_populate_record(NULL::jobs, %s::json -> 'row')).*"
 
 
@@ -53,7 +50,6 @@ def test_what_is_deleted_is_in_the_file_whole_and_nothing_else(database: Databas
     assert exported(file) == [row for (row,) in rows]
     assert statuses(database) == {"pending": 1, "running": 1, "done": 1}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert RESTORE.replace("%s", "line") in README.read_text()
     again = purge(database, file=tmp_path / "again.jsonl")
     assert (again.counts.jobs, again.export, again.outcome) == (0, None, "nothing")
     assert not (tmp_path / "again.jsonl").exists()

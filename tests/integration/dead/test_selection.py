@@ -100,6 +100,7 @@ def test_where_both_a_dead_state_and_a_dead_letter_table_are_there_both_are_plac
 
 
 REFUSED = [
+    (DeadFilter(queue="mail"), "columns.queue: is not mapped, and --queue needs it"),
     (DeadFilter(kind="send"), "columns.kind: is not mapped, and --kind needs it"),
     (DeadFilter(error="x"), "columns.error: is not mapped, and --error needs it"),
     (DeadFilter(older_than=HOUR), r"columns.finished_at: .* --older-than needs it \(or columns.created_at\)"),
@@ -109,7 +110,7 @@ REFUSED = [
 
 def test_a_filter_on_what_is_not_mapped_is_refused(database: Database) -> None:
     create_field_table(database)
-    unmapped = ("kind", "error", "created_at", "finished_at")
+    unmapped = ("queue", "kind", "error", "created_at", "finished_at")
     bare = "\n".join(line for line in KINDS.splitlines() if line.split(" ")[0] not in unmapped)
     _, (place,) = places(database, bare)
     for wanted, told in REFUSED:

@@ -87,6 +87,7 @@ def test_everything_mapped_is_shown_and_infinite_times_are_named(database: Datab
     [record] = records(database)
     age = record.pop("age_seconds")
     assert age > 0
+    assert record.pop("age_since") == "finished_at"
     assert record == {
         "job_table": "jobs",
         "table": "public.jobs",
@@ -131,6 +132,31 @@ def test_a_payload_is_read_only_when_it_is_asked_for(database: Database) -> None
     assert refused.records == ()
     assert isinstance(refused.error, ConfigError)
     assert "columns.payload: is not mapped" in str(refused.error)
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        ('{"n": 1, "big": 1e400, "s": "1", "list": ["a", 2, [], {}, null, true]}', None),
+        ('["a", "b"]', None),
+        ("12.50", "12.50"),
+        ("{}", "{}"),
+        ("false", "false"),
+        ('"two\\nlines"', "two\nlines"),
+    ],
+)
+def test_a_payload_is_shown_as_the_json_that_it_is(database: Database, payload: str, shown: str | None) -> None:
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ADD COLUMN payload json")
+    database.execute("INSERT INTO jobs (status, payload) VALUES ('dead', %s)", [payload])
+    text = "\n".join(screen(found(database, toml=PAYLOAD, payload=True)))
+    told = "\n".join(line.strip() for line in text[text.index("\npayload") :].split("\n") if line)
+    told = told.removeprefix("payload").strip()
+    if shown is not None:
+        assert told == shown
+        return
+    kept = {"parse_int": lambda text: f"number {text}", "parse_float": lambda text: f"number {text}"}
+    assert json.loads(told, **kept) == json.loads(payload, **kept)  # type: ignore[arg-type]
 
 
 def test_a_job_that_died_twice_is_shown_twice(database: Database) -> None:
