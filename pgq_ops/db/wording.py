@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 from psycopg import errors
 
+from pgq_ops.db.failures import MOST_CHARACTERS, shortened
 from pgq_ops.errors import PgqOpsError, TableChanged
 from pgq_ops.logs import one_line
 
@@ -17,7 +18,8 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, errors.LockNotAvailable):
         return "locked by another session just now"
     if isinstance(error, psycopg.Error):
-        text = one_line(error.diag.message_primary or str(error)) or type(error).__name__
+        message = shortened(error.diag.message_primary or str(error), MOST_CHARACTERS)
+        text = one_line(message) or type(error).__name__
         return f"{text} (SQLSTATE {error.sqlstate})" if error.sqlstate else text
     text = one_line(str(error))
     if isinstance(error, PgqOpsError):

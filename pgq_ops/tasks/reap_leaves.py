@@ -8,6 +8,7 @@ import psycopg
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import literal
@@ -36,6 +37,19 @@ def writable(connection: Connection, table: JobTable, columns: Sequence[str]) ->
     if not all(row[-1] for row in rows):
         return [table.relation]
     return [Relation(oid, schema_name, name) for oid, schema_name, name, *_ in rows]
+
+
+def is_attached(table: JobTable, leaf: Relation) -> composing.Composable:
+    """The condition, asked once a statement and not of each row, that the leaf still belongs to the table.
+
+    Jobs that are given back in one that does not are where no worker looks.
+    """
+    fragments = {
+        "leaf": literal(leaf.oid),
+        "name": literal(quoted(leaf.schema, leaf.name)),
+        "table": literal(table.relation.oid),
+    }
+    return sql.statement("reap/is_attached", fragments)
 
 
 def with_expired(

@@ -13,9 +13,10 @@ from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats.index_support import Question
+from pgq_ops.tasks.reap_locks import RelationBusy
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
 from pgq_ops.tasks.reap_statement import ReapStatement
-from pgq_ops.tasks.reap_sweep import RelationBusy, Sweep
+from pgq_ops.tasks.reap_sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ class Pass:
     """A pass over the table or its leaves: `sweeps` are those of all `relations` that may hold an expired lease.
 
     Without `memory` nothing holds it back. `resumed`: somewhere it went on where the one before was cut short.
+    `requeues_only`: somebody holds the dead-letter table, and what has to be buried waits for a later pass.
     """
 
     connection: Connection
@@ -55,6 +57,7 @@ class Pass:
     taken: int = 0
     mass_expired: int = 0
     resumed: bool = False
+    requeues_only: bool = False
 
     def run(self) -> None:
         """Reap all that can be reaped; raises the first error that kept a relation from it, after the others."""
@@ -145,9 +148,7 @@ class Pass:
         self.resumed = self.resumed or (start is not None and start.position is not None)
         sweep = Sweep(
             connection=self.connection,
-            statement=ReapStatement(
-                self.table, relation, self.policy, order, self.include_stale, self.ceiling, self.standing.logged
-            ),
+            statement=self._statement(relation, order),
             guard=self.guard,
             batch_size=self.policy.reaper.batch_size,
             done=self.tally.done,
@@ -162,8 +163,29 @@ class Pass:
         finally:
             if self.memory is not None:
                 self.memory.cut_short(name, sweep.cut)
+            self._note_burial(sweep.statement)
         self.taken += sweep.taken
         return finished, limit is not None and sweep.taken >= limit
+
+    def _statement(self, relation: Relation, order: PageOrder) -> ReapStatement:
+        return ReapStatement(
+            self.table,
+            relation,
+            self.policy,
+            order,
+            self.include_stale,
+            self.ceiling,
+            self.standing.logged,
+            self.requeues_only,
+        )
+
+    def _note_burial(self, statement: ReapStatement) -> None:
+        """Note that somebody holds the dead-letter table: the next relation is not to wait for it once more."""
+        letters = self.table.dead_letters
+        if statement.requeues_only and letters is not None:
+            self.requeues_only = True
+            if (name := str(letters.relation)) not in self.tally.busy:
+                self.tally.busy.append(name)
 
     def _mass_expired(self) -> int:
         """How many leases are expired, if more than both the fraction of the running jobs and the minimum; else 0.

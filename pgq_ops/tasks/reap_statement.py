@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from psycopg import errors, pq
@@ -15,8 +15,9 @@ from pgq_ops.errors import ActionFailed, TableChanged
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.job_table.quoting import identifier
+from pgq_ops.job_table.quoting import all_of, identifier
 from pgq_ops.tasks.reap_batch import MOST_IDS, Batch
+from pgq_ops.tasks.reap_leaves import is_attached
 from pgq_ops.tasks.reap_page import GOES_ON
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class CopySwallowed(ActionFailed):
 class ReapStatement:
     """The reaper's statement for one relation and one policy.
 
-    `relation` is the job table or one of its leaves; `logged` whether `pgq_ops.reap_log` is written too.
+    `relation` is the job table or one of its leaves; `logged` whether `pgq_ops.reap_log` is written too. One that
+    `requeues_only` leaves alone what would have to be moved to the dead-letter table.
     """
 
     table: JobTable
@@ -54,6 +56,7 @@ class ReapStatement:
     include_stale: bool
     ceiling: composing.Composable | None = None
     logged: bool = False
+    requeues_only: bool = False
     _texts: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> Batch:
@@ -62,16 +65,16 @@ class ReapStatement:
         Alone, the statement is its own transaction, and what the table's owner deferred fails with it. Within a
         transaction it is made immediate, so that it fails here and not at COMMIT.
         """
-        if self.table.dead_letters is None and connection.info.transaction_status == pq.TransactionStatus.IDLE:
+        if self.letters is None and connection.info.transaction_status == pq.TransactionStatus.IDLE:
             return self._run_alone(connection, page, limit, skip)
         with connection.transaction():
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             parameters = self.parameters(page, limit, skip)
             rows = connection.execute(self.batch(connection, page), parameters).fetchall()
             if rows and rows[0][-1] != 0:
-                raise CopySwallowed(f"{self.table.dead_letters} took {rows[0][-1]} rows fewer than it was given")
-            if rows and self.table.dead_letters is not None:
-                self._require_unchanged(connection, self.table.dead_letters)
+                raise CopySwallowed(f"{self.letters} took {rows[0][-1]} rows fewer than it was given")
+            if rows and self.letters is not None:
+                self._require_unchanged(connection, self.letters)
         return Batch.of_rows(rows)
 
     def _run_alone(self, connection: Connection, page: Page, limit: int, skip: Sequence[str]) -> Batch:
@@ -108,30 +111,25 @@ class ReapStatement:
             self._texts[page.kind] = self._batch(page).as_bytes(connection)
         return self._texts[page.kind]
 
-    def peek(self, connection: Connection, page: Page, skip: Sequence[str] = ()) -> Place | None:
+    def peek(
+        self, connection: Connection, page: Page, skip: Sequence[str] = (), *, with_queue: bool = True
+    ) -> Place | None:
         """Lock the first takeable row of the page, inside the caller's transaction; None where there is none."""
-        query = composing.SQL("SELECT taken.pgq_ops_key, taken.pgq_ops_queue, ARRAY[{}]::text[] FROM ({}) AS taken")
+        query = composing.SQL("SELECT taken.pgq_ops_key, {}, ARRAY[{}]::text[] FROM ({}) AS taken")
+        queue = composing.SQL("taken.pgq_ops_queue" if with_queue else "NULL::text")
         parameters = page.parameters | {"limit": 1, "skip": list(skip)}
-        row = connection.execute(query.format(self.order.position(), self._take(page)), parameters).fetchone()
+        composed = query.format(queue, self.order.position(), self._take(page))
+        row = connection.execute(composed, parameters).fetchone()
         return None if row is None else Place(*row)
 
-    def lock_table(self, connection: Connection) -> None:
-        """Take, inside the caller's transaction, the lock that writing needs; raises the driver's LockNotAvailable."""
-        written = ReapChanges(self.table, self.policy).written_columns()
-        fragments = {"table": self.relation.sql, "column": identifier(written[0])}
-        connection.execute(sql.statement("reap/lock_table", fragments), {})
-
-    def lock_log(self, connection: Connection) -> None:
-        """Take, inside the caller's transaction, the lock that the log needs; raises the driver's LockNotAvailable."""
-        connection.execute(sql.statement("reap/lock_log"), {})
-
-    def without_log(self) -> ReapStatement | None:
-        """The same without writing the log; None where the log is what counts the attempts."""
-        return replace(self, logged=False) if "attempts" in self.table.fields else None
+    @property
+    def letters(self) -> DeadLetterTable | None:
+        """Where a batch moves what it buries; None where it moves nothing."""
+        return None if self.requeues_only else self.table.dead_letters
 
     def _fragments(self) -> dict[str, composing.Composable]:
         changes = ReapChanges(self.table, self.policy, self.ceiling)
-        moving = self.table.dead_letters is not None
+        moving = self.letters is not None
         return {
             "table": self.relation.sql,
             "key_columns": composing.SQL(", ").join(
@@ -178,11 +176,20 @@ class ReapStatement:
         }
 
     def _take(self, page: Page) -> composing.Composed:
-        return sql.statement("reap/take_expired", self._fragments() | {"page": page.condition})
+        return sql.statement("reap/take_expired", self._fragments() | {"page": all_of(self._conditions(page))})
+
+    def _conditions(self, page: Page) -> list[composing.Composable]:
+        """What is asked of a row beside its lease; of a plain table no more than the page."""
+        conditions = [page.condition]
+        if self.relation != self.table.relation:
+            conditions.append(is_attached(self.table, self.relation))
+        if self.requeues_only:
+            conditions.append(composing.SQL("NOT {}").format(ReapChanges(self.table, self.policy).reaches_cap()))
+        return conditions
 
     def _batch(self, page: Page) -> composing.Composed:
         fragments = self._fragments() | {"take_expired": self._take(page), "record": self._record()}
-        letters = self.table.dead_letters
+        letters = self.letters
         if letters is None:
             return sql.statement("reap/reap_batch", fragments | {"report": self._report("0")})
         written = ReapChanges(self.table, self.policy).bury_writes()

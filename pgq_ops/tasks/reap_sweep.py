@@ -15,7 +15,8 @@ from psycopg import errors
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.db.prepared import prepared_statements
 from pgq_ops.tasks.reap_batch import Batch
-from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame
+from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame, reason
+from pgq_ops.tasks.reap_locks import around_locks
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
 MOST_LOCKED_ROWS = 20
 MOST_REFUSED_ROWS = 200
 
-
-class RelationBusy(Exception):
-    """Somebody holds, or waits for, a lock that keeps everybody from writing to the relation."""
+# The name of the row's queue cannot be read: its bytes are no text, in a database that does not ask for an encoding.
+_NO_UNICODE = (errors.CharacterNotInRepertoire, errors.UntranslatableCharacter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Sweep:
     taken: int = 0
     cut: Cut | None = None
     _refused: int = field(default=0, init=False)
-    _checked_table: bool = field(default=False, init=False)
 
     def run(self) -> bool:
         """Sweep until the end (True) or until the guard, the limit or too many rows in the way stop it (False).
 
-        Raises RelationBusy, and the driver's errors where no row is to blame.
+        `statement` is then one that leaves out what somebody holds. Raises RelationBusy, and the driver's errors where
+        no row is to blame.
         """
         with prepared_statements(self.connection):
             return self._run()
@@ -131,70 +131,49 @@ class Sweep:
         self.taken += batch.jobs
         if written := [group for group in batch.groups if group.written]:
             self.done(written)
-        reason = "a trigger of the table discarded the change without an error"
+        discarded = "a trigger of the table discarded the change without an error"
         for group in batch.groups:
             for key in group.keys or ():
-                self._refuse(Refused(key, group.queue, reason, swallowed=True))
+                self._refuse(Refused(key, group.queue, discarded, swallowed=True))
 
     def _refuse(self, row: Refused) -> None:
         self.locked += row.locked
         self._refused += not row.locked
         self.refused(row)
 
-    def _isolate(self, page: Page) -> tuple[list[str] | None, Batch]:
+    def _isolate(self, page: Page, *, with_queue: bool = True) -> tuple[list[str] | None, Batch]:
         """Try the first row of the page alone, under its lock; returns its position and what was done."""
         found: Place | None = None
+        statement = self.statement
         try:
             with self.connection.transaction():
-                found = self.statement.peek(self.connection, page, self.skip)
+                found = statement.peek(self.connection, page, self.skip, with_queue=with_queue)
                 if found is None:
                     return None, Batch()
-                batch = self.statement.run(self.connection, self.statement.order.only(found.position), 1)
+                batch = statement.run(self.connection, statement.order.only(found.position), 1)
         except (psycopg.Error, CopySwallowed) as error:
             # Also at the commit, by what a deferred trigger has put off once more.
             if found is None:
+                if with_queue and isinstance(error, _NO_UNICODE):
+                    return self._isolate(page, with_queue=False)
                 raise
             self._raise_unless_a_row_is_to_blame(error)
+            if self.statement is not statement:
+                return self._isolate(page)
             locked = is_busy(error)
-            self._refuse(Refused(found.key, found.queue, _reason(error), locked=locked))
+            why = str(error) if isinstance(error, CopySwallowed) else reason(error)
+            self._refuse(Refused(found.key, found.queue, why, locked=locked))
             self.taken += not locked
             return found.position, Batch()
         return found.position, batch
 
     def _raise_unless_a_row_is_to_blame(self, error: psycopg.Error | CopySwallowed) -> None:
-        """Connection, permission and cancellation concern the whole; a lock may concern the table or one row."""
+        """Connection, permission and cancellation concern the whole; a lock may concern a table or one row."""
         if isinstance(error, CopySwallowed):
             return
         if is_connection_loss(error) or not a_row_may_be_to_blame(error):
             raise error
         if isinstance(error, errors.QueryCanceled) and not self.guard():
             raise error
-        if is_busy(error) and not self._checked_table:
-            self._checked_table = True
-            if self._is_locked(self.statement.lock_table):
-                raise RelationBusy from error
-            if self.statement.logged and self._is_locked(self.statement.lock_log):
-                self._go_on_without_log(error)
-
-    def _is_locked(self, lock: Callable[[Connection], None]) -> bool:
-        try:
-            with self.connection.transaction():
-                lock(self.connection)
-        except errors.LockNotAvailable:
-            return True
-        return False
-
-    def _go_on_without_log(self, error: psycopg.Error) -> None:
-        """Jobs matter more than their history: somebody holds a lock on the log."""
-        unlogged = self.statement.without_log()
-        if unlogged is None:
-            raise RelationBusy from error
-        self.statement = unlogged
-
-
-def _reason(error: psycopg.Error | CopySwallowed) -> str:
-    """The database's own words, without the row's values (those may be anything)."""
-    if isinstance(error, CopySwallowed):
-        return str(error)
-    constraint = f" ({error.diag.constraint_name})" if error.diag.constraint_name else ""
-    return f"{error.sqlstate}: {error.diag.message_primary}{constraint}"
+        if is_busy(error):
+            self.statement = around_locks(self.connection, self.statement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from pgq_ops.db.failures import driver_errors
+from pgq_ops.db.failures import driver_errors, is_connection_loss
 from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable
 
 REFUSED = (
@@ -36,3 +36,31 @@ def test_what_the_database_cannot_carry_out_is_neither_usage_nor_a_lost_connecti
     with pytest.raises(DatabaseFailed, match="could not read: invalid byte sequence") as caught, driver_errors("read"):
         raise psycopg.errors.CharacterNotInRepertoire("invalid byte sequence")
     assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        psycopg.errors.AdminShutdown,
+        psycopg.errors.CannotConnectNow,
+        psycopg.errors.ProtocolViolation,
+        psycopg.errors.TooManyConnections,
+        psycopg.errors.ReadOnlySqlTransaction,
+        psycopg.errors.InvalidPassword,
+        psycopg.errors.InvalidCatalogName,
+    ],
+)
+def test_somebody_between_who_tells_no_severity_is_taken_at_the_sqlstate(kind: type[psycopg.Error]) -> None:
+    assert is_connection_loss(kind("gone"))
+
+
+@pytest.mark.parametrize("kind", [psycopg.errors.DeadlockDetected, psycopg.errors.DiskFull, psycopg.ProgrammingError])
+def test_an_error_that_leaves_the_session_as_it_was_is_no_loss(kind: type[psycopg.Error]) -> None:
+    assert not is_connection_loss(kind("no"))
+
+
+def test_a_message_of_any_length_is_told_in_part() -> None:
+    with pytest.raises(DatabaseFailed) as caught, driver_errors("read"):
+        raise psycopg.errors.RaiseException("x" * 1_000_000)
+    assert len(str(caught.value)) == len("could not read: ") + 2_000
+    assert str(caught.value).endswith("x...")

@@ -1,4 +1,5 @@
 -- Locks up to %(limit)s reapable rows of one policy, in the page's order, passing over locked ones.
+-- {page}: which rows are to come, and whether the relation, and which of its rows, may be taken just now.
 -- %(skip)s: addresses (text array) of rows that were refused lately and are left alone for now.
 -- After the lock PostgreSQL checks the condition again on the newest version: a heartbeat that won is let alone.
 SELECT {key_columns},

@@ -146,6 +146,33 @@ def test_a_refused_job_is_in_the_message_of_the_last_run_for_as_long_as_it_is_re
     assert jobs.value(message) == told
 
 
+REMOTE = """
+CREATE FUNCTION remote() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF new.id = 2 THEN RAISE EXCEPTION 'no remote' USING ERRCODE = '08006'; END IF; RETURN new; END $$;
+CREATE TRIGGER remote BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION remote();
+"""
+LEADERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pgq-ops/leader'"
+
+
+def test_a_trigger_that_cannot_reach_its_own_server_costs_its_job_and_no_leadership(
+    jobs: Database, start: Start
+) -> None:
+    jobs.execute(REMOTE)
+    agent = start(jobs.dsn, every="300ms")
+    wait_until(agent.leads)
+    leader = jobs.rows(LEADERS)
+    two = f"{EXPIRED.format(name='jobs')}; {EXPIRED.format(name='jobs')}"
+    pending = "SELECT count(*) FROM jobs WHERE status = 'pending'"
+    jobs.execute(two)
+    wait_until(lambda: jobs.value(pending) == 1)
+    jobs.execute(two)
+    wait_until(lambda: jobs.value(pending) == 3, what="all but one come back")
+    assert agent.leads()
+    assert jobs.rows(LEADERS) == leader
+    assert not agent.events("task.failed")
+    assert [event["job"] for event in agent.events("reaper.conflict")] == ["2"]
+
+
 def test_a_failed_run_is_recorded_in_one_line(jobs: Database, start: Start, make_role: Roles) -> None:
     role = make_role("reader")
     versions.install(jobs.connect())
