@@ -151,15 +151,17 @@ class ReapChanges:
         }
 
     def assignments(self) -> sql.Composable:
-        """The SET list of one UPDATE that requeues and buries; what only one of them writes stays in the other."""
+        """The SET list of the job table's UPDATE, of `written_columns()` and no others.
+
+        Where jobs are buried in place it does both, and what only one of them writes stays in the other.
+        """
         requeue, bury = self.requeue_writes(), self.bury_writes()
-        buried_elsewhere = self.table.dead_letters is not None
         parts: list[sql.Composable] = []
-        for name in dict.fromkeys([*requeue, *bury]):
+        for name in self.written_columns():
             kept = column(name)
             value = requeue.get(name, kept)
             other = bury.get(name, kept)
-            if not buried_elsewhere and value != other:
+            if self.table.dead_letters is None and value != other:
                 value = sql.SQL("CASE WHEN taken.pgq_ops_bury THEN {} ELSE {} END").format(other, value)
             parts.append(sql.SQL("{} = {}").format(identifier(name), value))
         return sql.SQL(", ").join(parts)

@@ -200,6 +200,28 @@ def test_buried_jobs_are_moved_with_the_grants_of_a_dead_letter_table(with_jobs:
     with_jobs.refused("UPDATE jobs SET payload = '[]'")
 
 
+@pytest.mark.parametrize("moving", [False, True], ids=["in place", "moving"])
+def test_reap_writes_what_a_burial_alone_writes_only_where_the_tier_lets_it(
+    with_jobs: Setup,
+    moving: bool,  # noqa: FBT001
+) -> None:
+    with_jobs.database.execute("ALTER TABLE jobs ADD finished_at timestamptz, ADD history text")
+    with_jobs.database.execute("CREATE TABLE dead_jobs (LIKE jobs)")
+    toml = f'{EMAILS}[job_tables.emails.columns]\nfinished_at = "finished_at"\nerror = "history"\n'
+    toml += '[job_tables.emails.reaper]\nattempts_counted_at = "reap"\n'
+    toml += 'dead_letter_table = "dead_jobs"\n' if moving else ""
+    with_jobs.grant(Tier.REAP, toml=toml)
+    result = reap(with_jobs.database, toml, role=with_jobs.role)
+    assert (result.requeued, result.dead_lettered) == (1, 1)
+    buried = "SELECT id, history LIKE '%%buried%%', now() - finished_at < interval '1 min' FROM {} WHERE id = 101"
+    assert with_jobs.database.rows(buried.format("dead_jobs" if moving else "jobs")) == [(101, True, True)]
+    [requeued] = with_jobs.database.rows("SELECT status, attempts, finished_at FROM jobs WHERE id = 1")
+    assert requeued == ("pending", 2, None)
+    if moving:
+        with_jobs.refused("UPDATE jobs SET finished_at = now()")
+    with_jobs.refused("UPDATE jobs SET payload = '[]'")
+
+
 def test_dead_retries_and_purges_dead_letters_and_does_nothing_else(with_jobs: Setup, tmp_path: Path) -> None:
     install(with_jobs.admin)
     with_jobs.database.execute("UPDATE jobs SET status = 'failed' WHERE id IN (1, 101)")
