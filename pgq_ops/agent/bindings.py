@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A column that a migration added, or a privilege that was taken, is noticed after this long at the latest.
 REBIND_SECONDS = 300.0
-# A table that could not be bound may be made, or granted, while the agent runs.
+# A table that could not be bound, or may not be reaped, may be made, granted or mended while the agent runs.
 RETRY_SECONDS = 30.0
 
 log = logs.get("binding")
@@ -105,7 +105,8 @@ class Bindings:
                 binding.table = None  # it is not what the configuration says; else what was known still holds
             return error
         # Spread, so that a hundred tables do not come up again in one tick.
-        binding.due_at = time.monotonic() + REBIND_SECONDS * random.uniform(0.8, 1)  # noqa: S311 (no secret)
+        again = RETRY_SECONDS if bound.refused else REBIND_SECONDS
+        binding.due_at = time.monotonic() + again * random.uniform(0.8, 1)  # noqa: S311 (no secret)
         self.changes += binding.table is None
         binding.table, binding.error, binding.notes = bound.table, None, bound.notes
         return None

@@ -9,7 +9,7 @@ from pgq_ops import sql
 from pgq_ops.binding import access, catalog, dead_letters
 from pgq_ops.binding.fields import FieldMapper, suggest
 from pgq_ops.binding.naive_times import naive_time_notes
-from pgq_ops.binding.reaping import reaping_problems
+from pgq_ops.binding.reaping import moving_problems, reaping_problems
 from pgq_ops.binding.relation import find
 from pgq_ops.binding.states import StateMapper
 from pgq_ops.db.connection import row_security
@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound job table and what was noticed on the way, one sentence each."""
+    """A bound job table and what was noticed on the way, one sentence each.
+
+    `refused` is what keeps it from being reaped though a reaper is asked for; all else can be done with it.
+    """
 
     table: JobTable
     notes: tuple[str, ...]
+    refused: tuple[Problem, ...] = ()
 
 
 def bind(
@@ -59,7 +63,7 @@ def bind(
     with row_security(connection, allowed=all_visible):
         bound = _bind(connection, name, config, Found(found, columns, primary, preset_columns, database.timezone))
     notes = (*bound.notes, *naive_time_notes(connection, bound.table, database))
-    return Bound(replace(bound.table, all_visible_policies=all_visible), notes)
+    return Bound(replace(bound.table, all_visible_policies=all_visible), notes, bound.refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +109,16 @@ def _bind(connection: Connection, name: str, config: JobTableConfig, catalogued:
         place = f"{key}.reaper.dead_letter_table"
         letters = dead_letters.bind(connection, place, config.reaper.dead_letter_table, table, columns)
         table = replace(table, dead_letters=letters)
-    if problems := reaping_problems(table):
-        if wants_reaper:
-            raise ConfigError(tuple(problems))
-        notes += [f"cannot be reaped: {problem}" for problem in problems]
-    else:
+    unmapped, refused = reaping_problems(table), moving_problems(table)
+    if unmapped and wants_reaper:
+        raise ConfigError((*unmapped, *refused))
+    if not unmapped:
         table = replace(table, moves_rows=_moves_rows(connection, table))
-        notes += [] if table.dead_letters is None else dead_letters.notes(key, table.dead_letters)
-    return Bound(table, tuple(notes))
+    if unmapped or refused:
+        notes += [f"cannot be reaped: {problem}" for problem in (*unmapped, *refused)]
+    elif table.dead_letters is not None:
+        notes += dead_letters.notes(key, table.dead_letters)
+    return Bound(table, tuple(notes), tuple(refused) if wants_reaper else ())
 
 
 def _needed(config: JobTableConfig, columns: Mapping[str, CatalogColumn]) -> frozenset[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.errors import Problem
+from pgq_ops.job_table.giving_back import takes_notes
 
 if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 
 def reaping_problems(table: JobTable) -> list[Problem]:
-    """What keeps the table from being reaped, one problem each; empty if nothing does."""
+    """What the mapping lacks for reaping, one problem each; empty if nothing."""
     key = f"job_tables.{table.name}"
     problems: list[Problem] = []
     if not table.has_lease:
@@ -29,7 +30,6 @@ def reaping_problems(table: JobTable) -> list[Problem]:
             what = "can be read but not written, so the table cannot be reaped"
             hint = 'add set = { column = "expression" }' if rule.where else "columns.state must be a plain column"
             problems.append(Problem(f"{key}.states.{state}", what, hint))
-    problems += _cascading(table)
     attempts = table.fields.get("attempts")
     if attempts is None and not table.key:
         what = (
@@ -49,11 +49,24 @@ def reaping_problems(table: JobTable) -> list[Problem]:
     available = table.fields.get("available_at")
     if available is not None and available.name is None:
         problems.append(Problem(f"{key}.columns.available_at", "cannot be written, so no backoff can be given"))
-    return problems
+    return [*problems, *error_problems(table)]
 
 
-def _cascading(table: JobTable) -> list[Problem]:
-    """What moving a job to the dead-letter table would do to other jobs, and to other tables unasked."""
+def error_problems(table: JobTable) -> list[Problem]:
+    """What keeps the mapped `error` from taking a note, of which reaping and retrying leave one."""
+    error = table.fields.get("error")
+    if error is None or error.name is None or takes_notes(error):
+        return []
+    what = f"column {error.name!r} is {error.type_name}, which cannot take the note that is appended to it"
+    hint = 'map a text, json or jsonb column or an array of them; { sql = "..." } is only read'
+    return [Problem(f"job_tables.{table.name}.columns.error", what, hint)]
+
+
+def moving_problems(table: JobTable) -> list[Problem]:
+    """What moving a job to the dead-letter table would do to other jobs, and to other tables unasked.
+
+    The mapping is right, so the table can be looked at and led; as long as there is one problem it is not reaped.
+    """
     letters = table.dead_letters
     if letters is None:
         return []

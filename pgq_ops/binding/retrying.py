@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.binding.reaping import error_problems
 from pgq_ops.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -35,4 +36,4 @@ def retrying_problems(table: JobTable) -> list[Problem]:
     if attempts is None and not table.key:
         what = "is not mapped, and without a primary key a fresh start cannot be remembered elsewhere"
         problems.append(Problem(f"{key}.columns.attempts", what, "map it, or give the table a primary key"))
-    return problems
+    return [*problems, *error_problems(table)]

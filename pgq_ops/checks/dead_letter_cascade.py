@@ -18,13 +18,16 @@ IDS = (DEAD_LETTER_CASCADE,)
 
 
 def check(look: Look) -> Iterator[Finding]:
-    """A warning until `reaper.dead_letter_cascade` says that they may; then info."""
+    """A warning until `reaper.dead_letter_cascade` says that they may; then info. Other jobs may never go with one."""
     table, letters = look.table, look.table.dead_letters
     if letters is None or not letters.cascades:
         return
-    allowed = table.policies[0].reaper.dead_letter_cascade
+    deletes_jobs = any(one.deletes_its_like for one in letters.cascades)
+    allowed = table.policies[0].reaper.dead_letter_cascade and not deletes_jobs
     constraints = [str(one) for one in letters.cascades]
     unless = "" if allowed else ", so the table is not reaped unless reaper.dead_letter_cascade allows it"
+    if deletes_jobs:
+        unless = ", other jobs among them, so the table is not reaped"
     relation = plain(literal(plain(table.relation.sql)))
     yield Finding(
         DEAD_LETTER_CASCADE,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pgq_ops.binding.bind import Bound
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.table import JobTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +143,16 @@ def _table(
     if isinstance(found, ConfigError | NotPermitted):
         return CheckedTable(name, masked(configured.table), configured.preset, error=found)
     reaped = loaded.config.agent.mode == "manage" and "reaper" in configured.requested_tasks
-    error = _lacking(connection, found.table) if reaped else None
+    error = _hindrance(connection, found) if reaped else None
     return CheckedTable(name, str(found.table), configured.preset, found.notes, error, bound=True)
 
 
-def _lacking(connection: Connection, table: JobTable) -> NotPermitted | None:
-    """What the role may not do that the agent's reaper needs."""
+def _hindrance(connection: Connection, found: Bound) -> ConfigError | NotPermitted | None:
+    """What keeps the agent's reaper from acting: what it must not do to other tables, or what the role may not do."""
+    if found.refused:
+        return ConfigError(found.refused)
     try:
-        require_reapable(connection, table, written_columns(table))
+        require_reapable(connection, found.table, written_columns(found.table))
     except NotPermitted as error:
         return error
     return None

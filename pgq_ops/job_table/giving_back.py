@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.columns import MappedColumn
     from pgq_ops.job_table.table import JobTable
 
+_TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
+_JSON = frozenset({"jsonb", "json"})
+_JSONB_APPENDED = sql.SQL(
+    "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
+    " ELSE jsonb_build_array({old}::jsonb) END || jsonb_build_array({note}))"
+)
+# As text: a json may hold what a jsonb cannot ("\u0000"), and keeps the order and the spaces it was written with.
+_JSON_APPENDED = sql.SQL(
+    "concat(CASE WHEN {old} IS NULL THEN '[' WHEN json_typeof({old}) <> 'array' THEN concat('[', {old}, ', ')"
+    " WHEN json_array_length({old}) = 0 THEN '[' ELSE concat(left(rtrim({old}::text, E' \\n\\r\\t'), -1), ', ') END,"
+    " {note}, ']')::json"
+)
 _HOLDERS = ("owner", "lease_expires_at", "heartbeat_at", "leased_at")
 
 
@@ -28,16 +40,24 @@ def pending_writes(table: JobTable, moment: sql.Composable) -> dict[str, sql.Com
     return writes
 
 
+def takes_notes(error: MappedColumn) -> bool:
+    """Whether `error_appended` fits the column: a text, JSON, or an array of one of them."""
+    kind = error.base_type.removesuffix("[]")
+    return kind in _JSON or kind.rpartition(".")[2] in _TEXTS
+
+
 def error_appended(error: MappedColumn, text: sql.Composable, element: sql.Composable) -> sql.Composable:
-    """The mapped error with a note behind what stands there: a line of `text`, or an `element` of a JSON array."""
-    if error.base_type in ("jsonb", "json"):
-        return sql.SQL(
-            "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
-            " ELSE jsonb_build_array({old}::jsonb) END || jsonb_build_array({note}))::{type}"
-        ).format(old=error.value, note=element, type=type_name(error.base_type))
+    """The mapped error with a note behind what stands there: a line of `text`, or an `element` of a JSON array.
+
+    Only for a column that `takes_notes`.
+    """
+    if error.base_type in _JSON:
+        template = _JSONB_APPENDED if error.base_type == "jsonb" else _JSON_APPENDED
+        return template.format(old=error.value, note=element)
     if error.base_type.endswith("[]"):
-        kind = error.base_type.removesuffix("[]")
-        note = element if kind == "jsonb" else text
+        # With the length of a varchar(n)[], to which a cast cuts; a domain's is not known here.
+        kind = (error.type_name if error.type_name.endswith("[]") else error.base_type).removesuffix("[]")
+        note = element if kind in _JSON else text
         return sql.SQL("array_append({}, ({})::{})").format(error.value, note, type_name(kind))
     appended = sql.SQL("concat_ws(E'\\n', {}::text, {})").format(error.value, text)
     return sql.SQL("left({}, {})").format(appended, literal(error.length)) if error.length else appended

@@ -118,6 +118,7 @@ class Reap:
         self, connection: Connection, table: JobTable, guard: Guard, tally: Tally, policies: list[QueuePolicy]
     ) -> None:
         memory = tally.memory
+        reap_standing.require_fit(table)
         standing = self._standing(connection, table, memory)
         relations = reap_leaves.writable(connection, table, written_columns(table))
         sweeps = relations

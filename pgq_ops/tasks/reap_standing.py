@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from pgq_ops.binding.access import require_reapable
-from pgq_ops.binding.reaping import reaping_problems
+from pgq_ops.binding.reaping import moving_problems, reaping_problems
 from pgq_ops.db.failures import is_busy
 from pgq_ops.errors import ConfigError, NotInstalled
 from pgq_ops.job_table.changes import written_columns
@@ -38,9 +38,8 @@ def find(connection: Connection, table: JobTable, before: Standing | None) -> tu
     """How things stand, and whether that is worth remembering.
 
     It is not while a lock on some leaf keeps the planner from saying: then it is as it was `before`, or as if no
-    index helped, and the other leaves are reaped. Raises ConfigError, NotPermitted, NotInstalled, the driver's errors.
+    index helped, and the other leaves are reaped. Raises NotPermitted, NotInstalled, the driver's errors.
     """
-    require_mapped(table)
     require_reapable(connection, table, written_columns(table))
     logged = history.reap_log_writable(connection)
     if not logged and "attempts" not in table.fields:
@@ -53,15 +52,18 @@ def find(connection: Connection, table: JobTable, before: Standing | None) -> tu
         return replace(before or Standing(logged), logged=logged), False
 
 
-def require_mapped(table: JobTable) -> None:
-    """Raise ConfigError with all that the mapping lacks."""
-    if problems := reaping_problems(table):
+def require_fit(table: JobTable) -> None:
+    """Raise ConfigError with all that the mapping lacks, and with what a burial would do to other tables unasked.
+
+    Asks no database. To be asked before each pass: a table that is bound anew may be fit no longer.
+    """
+    if problems := [*reaping_problems(table), *moving_problems(table)]:
         raise ConfigError(tuple(problems))
 
 
 def require_plannable(connection: Connection, table: JobTable) -> None:
     """Raise what keeps a plan from being made, which only reads."""
-    require_mapped(table)
+    require_fit(table)
     if "attempts" not in table.fields and not history.reap_log_readable(connection):
         raise _log_missing(table, "readable")
 

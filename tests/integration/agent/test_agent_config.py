@@ -6,13 +6,15 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pgq_ops.schema import versions
-from tests.support.agent import EXPIRED, JOBS, wait_until
+from tests.support.agent import EXPIRED, JOBS, Agent, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from tests.support.agent import Agent
     from tests.support.database import Database
 
     Start = Callable[..., Agent]
@@ -162,3 +164,25 @@ def test_a_column_that_is_renamed_under_the_agent_is_noticed_by_the_failing_task
     jobs.execute("ALTER TABLE jobs RENAME leased_until TO lease_until")
     agent.signal(signal.SIGHUP)
     wait_until(lambda: jobs.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 1)
+
+
+@pytest.mark.case("D5")
+def test_a_table_that_may_not_be_reaped_is_led_and_collected_and_reaped_once_it_may(
+    jobs: Database, tmp_path: Path
+) -> None:
+    jobs.execute("CREATE TABLE dead_jobs (LIKE jobs)")
+    jobs.execute("CREATE TABLE history (job bigint REFERENCES jobs ON DELETE CASCADE)")
+    jobs.execute(EXPIRED.format(name="jobs"))
+    agent = Agent(tmp_path, jobs.dsn, "jobs")
+    edit(agent, "[job_tables.jobs.reaper]\n", '[job_tables.jobs.reaper]\ndead_letter_table = "dead_jobs"\n')
+    with agent:
+        assert "history_job_fkey deletes rows of history" in agent.told("task.failed")["error"]
+        assert agent.leads()
+        wait_until(lambda: agent.value("pgqops_findings", '"dead-letter-cascade"', '"warning"') == 1)
+        wait_until(lambda: agent.value("pgqops_leases", '"expired"') == 1)
+        assert agent.value("pgqops_up", '"jobs"') == 1
+        assert not agent.events("job_table.not_bound")
+        assert jobs.value("SELECT count(*) FROM jobs WHERE status = 'running'") == 1
+        edit(agent, 'settle = "0s"\n', 'settle = "0s"\ndead_letter_cascade = true\n')
+        wait_until(lambda: jobs.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 1)
+        wait_until(lambda: agent.value("pgqops_findings", '"dead-letter-cascade"', '"info"') == 1)

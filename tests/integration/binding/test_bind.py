@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.binding import retrying
 from pgq_ops.errors import ConfigError, NotPermitted
 from pgq_ops.tasks.reap import Reap
 from tests.support.binding import bind_toml
-from tests.support.jobs import FIELD, create_field_table
+from tests.support.jobs import FIELD, create_field_table, reap
+from tests.support.retrying import retry
 
 if TYPE_CHECKING:
     from tests.support.database import Database
@@ -171,6 +173,45 @@ def test_reaping_is_refused_where_something_it_needs_is_missing_and_observing_is
         bind_toml(database, dead)
     observed = dead[: dead.index("[job_tables.jobs.reaper]")]
     assert any("cannot be reaped" in note for note in bind_toml(database, observed).notes)
+
+
+NO_PLACE_FOR_NOTES = ["bytea", "timestamptz", "integer", "integer[]", "boolean", "xml", '"char"', "hue"]
+NOTES_FIT = ["text", "varchar(30)", "char(30)", "json", "jsonb", "text[]", "varchar(30)[]", "json[]", "jsonb[]", "told"]
+
+
+def with_error(database: Database, type_name: str) -> None:
+    database.execute("CREATE TYPE hue AS ENUM ('red'); CREATE DOMAIN told AS text")
+    create_field_table(database)
+    database.execute(f"ALTER TABLE jobs DROP last_error, ADD last_error {type_name}")
+
+
+@pytest.mark.parametrize("type_name", NO_PLACE_FOR_NOTES)
+def test_an_error_column_that_can_take_no_note_is_refused_to_reap_and_to_retry_and_not_to_look(
+    database: Database, type_name: str
+) -> None:
+    with_error(database, type_name)
+    message = refusal(database, FIELD)
+    assert f"job_tables.jobs.columns.error: column 'last_error' is {type_name}" in message.replace(
+        "timestamp with time zone", "timestamptz"
+    )
+    observed = bind_toml(database, FIELD[: FIELD.index("[job_tables.jobs.reaper]")])
+    assert any("cannot be reaped: job_tables.jobs.columns.error" in note for note in observed.notes)
+    with pytest.raises(ConfigError, match=r"columns\.error"):
+        retrying.require_mapped(observed.table)
+    expression = FIELD.replace('error = "last_error"', 'error = { sql = "last_error::text" }')
+    assert not any("columns.error" in note for note in bind_toml(database, expression).notes)
+
+
+@pytest.mark.parametrize("type_name", NOTES_FIT)
+def test_each_error_column_that_is_not_refused_takes_a_note_of_a_requeue_and_of_a_retry(
+    database: Database, type_name: str
+) -> None:
+    with_error(database, type_name)
+    database.execute(
+        "INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', 1), ('dead', NULL, 5)"
+    )
+    assert (reap(database).requeued, retry(database, FIELD).counts.jobs) == (1, 1)
+    assert database.value("SELECT count(*) FROM jobs WHERE last_error::text LIKE '%20__-__-__T%'") == 2
 
 
 @pytest.mark.parametrize(
