@@ -64,7 +64,10 @@ State = Annotated[
 
 
 class States(Section):
-    """The states of a job, None where the table has none such. A value nobody mapped is `unknown`."""
+    """The states of a job, None where the table has none such. A value nobody mapped is `unknown`.
+
+    An empty list is None too: so a file switches off a state of its preset.
+    """
 
     pending: State | None = None
     running: State | None = None
@@ -77,6 +80,13 @@ class States(Section):
         """Return the mapped states by name, in the order above."""
         states = ((name, getattr(self, name)) for name in type(self).model_fields)
         return {name: state for name, state in states if state is not None}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {name: None if state == [] else state for name, state in value.items()}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

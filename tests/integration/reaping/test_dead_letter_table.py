@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,6 +100,25 @@ def test_a_job_that_a_child_row_holds_is_passed_over(database: Database) -> None
         assert (result.dead_lettered, result.remaining, result.locked) == (29, 1, 0)
 
 
+@pytest.mark.parametrize("remembers", [False, True], ids=["by hand", "by the agent"])
+@pytest.mark.parametrize("batch_size", [500, 1])
+def test_what_needs_no_burial_is_requeued_while_somebody_holds_the_dead_letter_table(
+    database: Database, *, remembers: bool, batch_size: int
+) -> None:
+    prepare(database)
+    task = Reap(remembers=remembers)
+    bound = bind_toml(database, MOVING + f"batch_size = {batch_size}\n")
+    with database.connect(autocommit=False) as holder:
+        holder.execute("LOCK TABLE dead_jobs IN SHARE MODE")
+        begun = time.monotonic()
+        result = task.run(bound.connection, bound.table, lambda: True)
+        assert time.monotonic() - begun < 2
+        assert (result.requeued, result.dead_lettered, result.locked) == (30, 0, 0)
+        assert result.busy == ("public.dead_jobs",)
+        holder.rollback()
+    assert task.run(bound.connection, bound.table, lambda: True).dead_lettered == 30
+
+
 @pytest.mark.case("D1")
 def test_no_job_is_moved_without_a_column_that_jobs_have_got_since_the_binding(database: Database) -> None:
     prepare(database)
@@ -124,3 +144,21 @@ def test_no_job_is_moved_with_rows_that_refer_to_it_since_the_binding(database: 
         Reap(remembers=True).run(bound.connection, bound.table, lambda: True)
     assert statuses(database) == {"running": 60}
     assert database.value("SELECT count(*) FROM job_events") == 60
+
+
+def test_a_state_column_that_knows_no_dead_jobs_will_do_where_all_of_them_are_moved(database: Database) -> None:
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ADD CONSTRAINT known CHECK (status IN ('pending', 'running', 'done'))")
+    database.execute("CREATE TABLE dead_jobs (LIKE jobs INCLUDING CONSTRAINTS)")
+    database.execute("INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', 5)")
+    preset = """
+        [job_tables.jobs]
+        table = "jobs"
+        preset = "lease"
+        columns = { owner = "locked_by", available_at = "run_at" }
+        reaper = { dead_letter_table = "dead_jobs" }
+    """
+    with pytest.raises(ConfigError, match=r"states\.dead: column 'status' \(text\) cannot hold 'failed'"):
+        reap(database, preset)
+    assert reap(database, preset + "states = { dead = [] }").dead_lettered == 1
+    assert database.rows("SELECT status, locked_by FROM dead_jobs") == [("running", None)]

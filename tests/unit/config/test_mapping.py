@@ -6,6 +6,7 @@ import pytest
 
 from pgq_ops.config.columns import Column
 from pgq_ops.config.job_table import OrderTerm
+from pgq_ops.config.show import rows
 from pgq_ops.config.states import StatePredicate, StateValues
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def test_states_are_values_in_their_own_types_or_predicates(load_text: Load, ema
     [
         ('dead = "failed"', 'states.dead: must be a list (write ["failed"])'),
         ("dead = 3", "states.dead: must be a list (write [3])"),
-        ("dead = []", "states.dead: is empty"),
+        ("dead = []", 'states.dead: is needed (such as ["failed"], or set reaper.dead_letter_table)'),
+        ("pending = []", "states.pending: is needed"),
         ("dead = [1.5]", "states.dead[0]: must be text in quotes or a whole number or true or false"),
         ("dead = 1.5", "states.dead: must be a list of values"),
         ('dead = ["pending"]', "'pending' is in both pending and dead"),
@@ -89,6 +91,13 @@ def test_states_are_values_in_their_own_types_or_predicates(load_text: Load, ema
 )
 def test_what_is_no_state_is_refused(refused: Refused, emails: str, line: str, message: str) -> None:
     assert message in refused(emails + STATES + line)
+
+
+def test_an_empty_list_switches_off_a_state_of_the_preset(load_text: Load, emails: str) -> None:
+    loaded = load_text(f'{emails}{STATES}dead = []\ndone = []\n[job_tables.emails.reaper]\ndead_letter_table = "d"\n')
+    assert list(loaded.config.job_tables["emails"].states.mapped()) == ["pending", "running"]
+    shown = {row.key: (row.value, row.origin) for row in rows(loaded)}
+    assert shown["job_tables.emails.states.dead"] == (None, "file pgq-ops.toml")
 
 
 def test_a_value_may_be_twice_in_one_state_and_a_number_is_no_text(load_text: Load, emails: str) -> None:
