@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops import sql
+from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -30,10 +32,22 @@ class TaskRun:
 
 
 def read(connection: Connection, table: JobTable) -> tuple[TaskRun, ...] | None:
-    """The last run of each task; None where the schema is not installed or this role may not read it."""
+    """The last run of each task; None where the schema is not installed. Raises NotPermitted with the GRANT."""
     try:
         parameters = {"table_oid": table.relation.oid}
         rows = connection.execute(sql.statement("stats/task_runs"), parameters).fetchall()
-    except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InsufficientPrivilege):
+    except (errors.UndefinedTable, errors.InvalidSchemaName):
         return None
+    except errors.InsufficientPrivilege as error:
+        raise _not_permitted(connection) from error
     return tuple(TaskRun(*row) for row in rows)
+
+
+def _not_permitted(connection: Connection) -> NotPermitted:
+    """A schema that was installed after the role got its grants is the usual reason."""
+    role = str(connection.execute("SELECT current_user", {}).fetchall()[0][0])
+    to = f"TO {identifier(role).as_string().replace('%%', '%')};"
+    return NotPermitted(
+        f"role {role} may not read what is recorded of them; run `pgq-ops grants` with its tiers again, or at least",
+        f"GRANT USAGE ON SCHEMA pgq_ops {to}\n  GRANT SELECT ON TABLE pgq_ops.task {to}",
+    )

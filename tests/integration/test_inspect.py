@@ -155,6 +155,28 @@ def test_task_runs_are_shown_once_they_are_recorded(busy: Database, tmp_path: Pa
     assert re.search(r"^reaper ok +\d+s ago by .*3 requeued", as_text(seen, None), re.MULTILINE)
 
 
+@pytest.mark.parametrize("granted", ["", "USAGE ON SCHEMA pgq_ops"])
+def test_runs_that_are_recorded_and_may_not_be_read_are_told_with_the_grants(
+    busy: Database, tmp_path: Path, make_role: Roles, granted: str
+) -> None:
+    role = make_role("reader %")
+    busy.execute(f'GRANT SELECT ON jobs TO "{role}"')
+    record_reaper(busy, "ok", "3 requeued")
+    if granted:
+        busy.execute(f'GRANT {granted} TO "{role}"')
+    seen = looked(tmp_path, FIELD, busy.dsn_as(role))
+    assert seen.failure() is None
+    text = as_text(seen, 60)
+    assert "pgq-ops install" not in text
+    assert f"tasks: not read: role {role} may not read" in " ".join(text.split())
+    assert as_json(seen)[0]["task_runs"] is None
+    for line in text.splitlines():
+        if line.startswith("  GRANT"):
+            busy.execute(line)
+    [run] = as_json(looked(tmp_path, FIELD, busy.dsn_as(role)))[0]["task_runs"]
+    assert run["message"] == "3 requeued"
+
+
 def test_whether_an_agent_reaps_is_told_by_its_last_run(busy: Database, tmp_path: Path) -> None:
     def reaping() -> bool | None:
         look = looked(tmp_path, FIELD, busy.dsn).tables[0].look

@@ -74,7 +74,11 @@ def task_lines(view: TableView, width: int | None) -> Iterator[Text]:
         for run in view.runs:
             yield from _run(run, width)
     elif "task_runs" in view.not_read:
-        yield Text(f"tasks: not read: {view.not_read['task_runs']}", "yellow")
+        what, *remedy = view.not_read["task_runs"].splitlines()
+        for line in prose(f"tasks: not read: {what}", width):
+            line.stylize("yellow")
+            yield line
+        yield from _remedy(remedy)
     elif view.runs is None:
         yield Text("tasks: the agent's runs are not recorded; this begins it: pgq-ops install", "dim")
     else:

@@ -10,6 +10,7 @@ import psycopg
 from psycopg import errors
 
 from pgq_ops.db.failures import is_busy, is_connection_loss
+from pgq_ops.errors import NotPermitted
 from pgq_ops.exporter.pace import Pace
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Section(Generic[T]):
         began = self.clock()
         try:
             value = read()
+        except NotPermitted as error:
+            self.skip(str(error))
         except psycopg.Error as error:
             if is_connection_loss(error):
                 raise

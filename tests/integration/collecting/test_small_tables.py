@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.errors import NotPermitted
 from pgq_ops.schema.history import TaskRun, record_run
 from pgq_ops.schema.versions import install
 from pgq_ops.stats import estimates, task_runs
@@ -66,7 +67,8 @@ def test_the_last_runs_are_read_where_the_schema_is_there_and_readable(database:
     role = make_role("reader")
     database.execute(f"GRANT SELECT ON jobs TO {role}")
     reader = bind_toml(database, FIELD, role=role)
-    assert task_runs.read(reader.connection, reader.table) is None
+    with pytest.raises(NotPermitted, match="GRANT"):
+        task_runs.read(reader.connection, reader.table)
 
 
 def test_a_role_that_may_read_the_mapped_columns_only_can_collect_everything(
