@@ -24,7 +24,12 @@ def discover(connection: Connection) -> dict[str, JobTableConfig]:
         columns = [name for name in mapping["columns"].values() if isinstance(name, str)]
         rows = connection.execute(sql.statement("catalog/tables_with_columns"), {"columns": columns}).fetchall()
         for schema, name in rows:
-            config = JobTableConfig.model_validate({**mapping, "table": quoted(schema, name), "preset": preset})
+            config = JobTableConfig.model_validate({**mapping, "table": _written(schema, name), "preset": preset})
             found.setdefault((schema, name), config)
     names = [name for _, name in found]
     return {name if names.count(name) == 1 else f"{schema}.{name}": config for (schema, name), config in found.items()}
+
+
+def _written(schema: str, name: str) -> str:
+    """The table as a configuration names it."""
+    return quoted(schema, name) if {".", '"'} & {*schema, *name} else f"{schema}.{name}"

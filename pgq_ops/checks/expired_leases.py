@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.policies import cared_for
-from pgq_ops.checks.wording import by_queue, command, counted
+from pgq_ops.checks.wording import by_queue, counted, reap_commands
+from pgq_ops.config.writing import toml_key
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def check(look: Look) -> Iterator[Finding]:
         "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
     }
     held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
-    by_hand = command("pgq-ops", "reap", look.table.name)
+    by_hand = reap_commands(look)
     if look.reaping is False:
         yield Finding(
             NOT_REAPED,
@@ -47,7 +46,7 @@ def check(look: Look) -> Iterator[Finding]:
             f"{held}, and no agent takes them back",
             evidence,
             f'{by_hand}\n# or for good, in pgq-ops.toml:\n[agent]\nmode = "manage"\n'
-            f"[job_tables.{_toml_key(look.table.name)}.reaper]",
+            f"[job_tables.{toml_key(look.table.name)}.reaper]",
         )
     else:
         late = "although an agent should have taken them back" if look.reaping else "and nobody has taken them back"
@@ -70,7 +69,3 @@ def _patience(policy: QueuePolicy, *, known: bool) -> float:
     reaper = policy.reaper
     settle = reaper.settle if known else timedelta()
     return (policy.lease.grace + settle + _PASSES * reaper.every).total_seconds()
-
-
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)

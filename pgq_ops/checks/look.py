@@ -39,3 +39,5 @@ class Look:
     reaping_seconds: float | None = None
     """For how long this agent has been the one to take them back; None where that is not known."""
     news: ReapNews = ReapNews()
+    section: str = ""
+    """What must be written into a configuration file before a command can act on the table; empty if one knows it."""

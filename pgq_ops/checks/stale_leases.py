@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.pasted_sql import rows_where
 from pgq_ops.checks.policies import cared_for
-from pgq_ops.checks.wording import by_queue, command, counted
+from pgq_ops.checks.wording import by_queue, counted, reap_commands
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import all_of
 
@@ -32,8 +32,7 @@ def check(look: Look) -> Iterator[Finding]:
             " them alone, as running them again so late may do harm",
             {"stale": total, "queues": by_queue(stale)},
             f"-- which ones, the oldest first:\n{_rows(look.table)}\n-- then in a shell, first what would be done:\n"
-            f"{command('pgq-ops', 'reap', look.table.name, '--include-stale', '--dry-run')}\n"
-            f"{command('pgq-ops', 'reap', look.table.name, '--include-stale')}",
+            f"{reap_commands(look, '--include-stale --dry-run', '--include-stale')}",
         )
 
 

@@ -10,6 +10,8 @@ from pgq_ops.job_table.queue_labels import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pgq_ops.checks.look import Look
+
 # Evidence names the worst queues, not fifty thousand.
 _MOST_QUEUES = 10
 
@@ -22,6 +24,18 @@ def counted(number: int, noun: str) -> str:
 def command(*words: str) -> str:
     """A command line for a shell."""
     return shlex.join(words)
+
+
+def reap_commands(look: Look, *options: str) -> str:
+    """The command that takes the table's expired leases back, once for each text of options (none: once without).
+
+    Where no configuration file knows the table, first what to write into one.
+    """
+    commands = [command("pgq-ops", "reap", look.table.name, *one.split()) for one in options or ("",)]
+    if look.section:
+        first = "# a command that changes the table needs a file that describes it; in pgq-ops.toml:"
+        commands = [first, look.section, "# then:", *commands]
+    return "\n".join(commands)
 
 
 def by_queue(numbers: Iterable[tuple[str | None, int]]) -> dict[str, int]:

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.binding.bind import Bound, bind
 from pgq_ops.binding.discovery import discover
+from pgq_ops.config.job_table import JobTableConfig
+from pgq_ops.config.load import DEFAULT_FILE
+from pgq_ops.config.presets import preset_names
 from pgq_ops.config.schema import dotted
 from pgq_ops.config.validation import did_you_mean
+from pgq_ops.config.writing import job_table_section, toml_text
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ConfigError, DatabaseFailed, NotPermitted, PgqOpsError, UsageError
 
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
 
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
+
+# More are not written down for an error.
+_MOST_SECTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ def bind_each(
     for name in names:
         if name not in tables:
             if not tables:
-                raise UsageError(loaded.no_job_table)
+                raise _nothing_configured(connection, loaded, names)
             known = f"there are {', '.join(tables)}"
             raise UsageError(f'"{name}" is no job table of the configuration: {did_you_mean(name, tables) or known}')
     for name in names or tables:
@@ -89,5 +96,23 @@ def bind_tables(connection: Connection, loaded: LoadedConfig, names: Sequence[st
         except DatabaseFailed as error:
             found[name] = error
     if not found:
-        raise UsageError(loaded.no_job_table)
+        raise _nothing_configured(connection, loaded, names)
     return Tables(found)
+
+
+def _nothing_configured(connection: Connection, loaded: LoadedConfig, names: Sequence[str]) -> UsageError:
+    """With what to write into a file: the tables that look like a preset's (those named, if any is one), or an example.
+
+    Raises the driver's errors.
+    """
+    found = discover(connection)
+    asked = {name: table for name, table in found.items() if name in names} or found
+    sections = [job_table_section(name, table) for name, table in list(asked.items())[:_MOST_SECTIONS]]
+    why = "by its columns this is a job table" if len(sections) == 1 else "by their columns these are job tables"
+    if not sections:
+        first, *others = preset_names()
+        sections = [job_table_section("jobs", JobTableConfig(table="public.jobs", preset=first))]
+        sections[0] += f"  # or {', '.join(map(toml_text, others))}; below, the columns that differ"
+        why = "such as"
+    what = f"acting on a table needs a file that describes it, {loaded.path or DEFAULT_FILE}; {why}:"
+    return UsageError("\n  ".join([loaded.no_job_table, what, *"\n".join(sections).splitlines()]))

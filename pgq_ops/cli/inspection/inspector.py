@@ -10,6 +10,7 @@ from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
 from pgq_ops.cli.job_tables import bind_each, with_found_tables
 from pgq_ops.cli.setting import telling_what_is_not_set
+from pgq_ops.config.writing import job_table_section
 from pgq_ops.db.connection import COMMAND_LIMITS, PROBE_LIMITS, Purpose, bound
 from pgq_ops.db.failures import driver_errors, is_connection_loss
 from pgq_ops.db.session import Session
@@ -37,6 +38,7 @@ class Inspector:
         self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False, limits: Limits | None = None
     ) -> None:
         self._loaded = loaded
+        self._given = frozenset(loaded.config.job_tables)
         self._asked = tuple(dict.fromkeys(names))
         self._names: tuple[str, ...] = ()
         self._repeatedly = repeatedly
@@ -99,7 +101,9 @@ class Inspector:
                 configured = self._loaded.config.job_tables[name].table
                 why = self._bindings[name].why
                 return TableView(name, configured, error=found, not_read={"jobs": why} if why else {})
-            reader = self._readers[name] = TableReader(found.table, thorough=not self._repeatedly)
+            section = "" if name in self._given else job_table_section(name, self._loaded.config.job_tables[name])
+            reader = TableReader(found.table, thorough=not self._repeatedly, section=section)
+            self._readers[name] = reader
         view = reader.read(connection)
         if reader.outdated:
             del self._readers[name]

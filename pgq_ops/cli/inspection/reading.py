@@ -47,11 +47,12 @@ class TableReader:
     """Reads the table again and again, or once. With `thorough` also what no index makes cheap, up to the timeout.
 
     Each section has its own time (1 % of it at most) and its own failure; after a lock nothing else is tried in
-    the same round. `clock()` is monotonic seconds.
+    the same round. `section`: see `Look`. `clock()` is monotonic seconds.
     """
 
     table: JobTable
     thorough: bool = False
+    section: str = ""
     clock: Callable[[], float] = time.monotonic
     _labels: QueueLabels = field(default_factory=QueueLabels)
     _watermark: float | None = None
@@ -85,7 +86,12 @@ class TableReader:
         self._runs.look(lambda: task_runs.read(connection, self.table))
         runs = self._runs.value
         look = Look(
-            self.table, self._depths.value, self._leases.value, self._support.value, is_reaping(self.table, runs)
+            self.table,
+            self._depths.value,
+            self._leases.value,
+            self._support.value,
+            is_reaping(self.table, runs),
+            section=self.section,
         )
         sections = self._sections()
         return TableView(
