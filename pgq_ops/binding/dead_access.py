@@ -28,9 +28,10 @@ def require_retryable(
             remedies += _on_table(connection, place.relation, "SELECT", "DELETE")
             remedies += _to_lock(connection, place)
             remedies += _on_columns(connection, jobs, "INSERT", inserted)
+            remedies += _policy(connection, place, "rwd")
         else:
             remedies += _on_columns(connection, jobs, "UPDATE", written)
-            remedies += _policy(connection, place, "w")
+            remedies += _policy(connection, place, "rw")
     if remedies:
         raise NotPermitted(f"the role may not retry the dead letters of {_listed(places)}", "\n  ".join(remedies))
 
@@ -41,7 +42,7 @@ def require_purgeable(connection: Connection, places: Sequence[DeadPlace], *, ex
     for place in places:
         remedies += _on_table(connection, place.relation, "DELETE")
         remedies += _to_lock(connection, place)
-        remedies += _policy(connection, place, "d")
+        remedies += _policy(connection, place, "rwd")
     if remedies:
         raise NotPermitted(f"the role may not purge the dead letters of {_listed(places)}", "\n  ".join(remedies))
     hidden = {place.relation: _hidden(connection, place) for place in places if exporting}
@@ -91,12 +92,15 @@ def _to_lock(connection: Connection, place: DeadPlace) -> Iterable[str]:
         yield grant(connection, "UPDATE", lockable(place), place.relation.schema, place.relation.name)
 
 
-def _policy(connection: Connection, place: DeadPlace, command: str) -> Iterable[str]:
-    """Row-level security that would let the statement find fewer rows; `command` is a letter of `polcmd`."""
-    table = place.job_table
-    if place.is_dead_letter_table:
-        return
-    if table.all_visible_policies and not policies_allow(connection, table.relation.oid, command):
+def _policy(connection: Connection, place: DeadPlace, commands: str) -> Iterable[str]:
+    """Row-level security that would let the statement find fewer rows; `commands`: letters of `polcmd`.
+
+    To lock a row takes the policies for changing it.
+    """
+    relation = place.relation
+    row = connection.execute("SELECT row_security_active(%(oid)s::oid)", {"oid": relation.oid}).fetchone()
+    active = row is not None and row[0]
+    if active and not all(policies_allow(connection, relation.oid, command) for command in commands):
         role = quoted(catalog.server(connection).role)
-        name = quoted(table.relation.schema, table.relation.name)
+        name = quoted(relation.schema, relation.name)
         yield f"CREATE POLICY pgq_ops ON {name} TO {role} USING (true) WITH CHECK (true);"

@@ -9,7 +9,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.binding import cascades, catalog
-from pgq_ops.binding.access import quoted
+from pgq_ops.binding.access import policies_allow, quoted
 from pgq_ops.binding.relation import find
 from pgq_ops.errors import ConfigError, Problem
 from pgq_ops.job_table.columns import NUMBER_TYPES
@@ -61,6 +61,7 @@ def bind(
         key=catalog.primary_key(connection, found.oid),
         fields={field: _as_stored(mapped, targets) for field, mapped in job_table.fields.items()},
         cascades=cascades.read(connection, jobs),
+        all_visible_policies=found.row_security_active and policies_allow(connection, found.oid, "r"),
     )
 
 

@@ -71,7 +71,8 @@ class DeadLetterTable:
     """Where buried jobs are moved to, the columns that are copied, by name, and all that a job has.
 
     `key` is its own primary key, empty without one; `fields` are the job table's, as this one stores them. `cascades`
-    are the foreign keys by which other tables change when a job leaves the job table.
+    are the foreign keys by which other tables change when a job leaves the job table. `all_visible_policies` as in
+    JobTable.
     """
 
     relation: Relation
@@ -81,6 +82,7 @@ class DeadLetterTable:
     key: tuple[KeyColumn, ...]
     fields: Mapping[str, MappedColumn]
     cascades: tuple[Cascade, ...] = ()
+    all_visible_policies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

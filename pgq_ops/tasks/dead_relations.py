@@ -48,7 +48,8 @@ def moves_rows(connection: Connection, table: JobTable, written: Sequence[str]) 
 def writable(connection: Connection, place: DeadPlace, written: Sequence[str], *, deleting: bool) -> list[Relation]:
     """The leaves, so that a locked one does not stop the others; the place itself where only it can be written."""
     table = place.table
-    if not table.partitioned or table.all_visible_policies:
+    # A leaf does not know its parent's policies, and its own might hide rows where those are allowed to.
+    if not table.partitioned or table.all_visible_policies or place.job_table.all_visible_policies:
         return [table.relation]
     if not deleting and moves_rows(connection, table, written):
         return [table.relation]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,17 @@ from psycopg import sql as composing
 from pgq_ops import sql
 from pgq_ops.binding.access import quoted
 from pgq_ops.errors import TableChanged
-from pgq_ops.job_table.quoting import identifier
+from pgq_ops.job_table.columns import INTEGER_TYPES
+from pgq_ops.job_table.quoting import identifier, literal
 from pgq_ops.tasks.dead_statement import DeadRow, discarded
+from pgq_ops.tasks.dead_unchanged import require_attached, require_same_cascades
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.retry_changes import RetryChanges
     from pgq_ops.tasks.dead_statement import Take
     from pgq_ops.tasks.dead_way_back import WayBack
@@ -30,7 +34,8 @@ class RetryStatement:
 
     `rate`: jobs a second (0: all at once), counted from `begun`, epoch seconds by the database's clock.
     `way_back`: how to the job table from a dead-letter table, None in the job table itself. `logged`: whether
-    `pgq_ops.reap_log` is written.
+    `pgq_ops.reap_log` is written. `cascades`: the foreign keys to the dead-letter table through which other tables may
+    change.
     """
 
     bare_take: Take
@@ -39,6 +44,7 @@ class RetryStatement:
     begun: float
     way_back: WayBack | None = None
     logged: bool = False
+    cascades: Sequence[Cascade] = ()
     _texts: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -49,27 +55,36 @@ class RetryStatement:
         if self.logged:
             attempts = replace(self.changes, table=there).fresh_attempts()
             carried["pgq_ops_job"] = self.changes.table.key_text()
-            carried["pgq_ops_attempts"] = composing.SQL("({})::integer").format(attempts)
+            carried["pgq_ops_attempts"] = composing.SQL("LEAST({}, {})::integer").format(
+                attempts, literal(INTEGER_TYPES["integer"])
+            )
+        carried["pgq_ops_left"] = replace(self.changes, table=there).attempts_left()
         if self.way_back is not None:
             carried["pgq_ops_lost"] = self.way_back.lost()
+            carried["pgq_ops_cut"] = self.way_back.cut(self.changes.written_columns())
         return replace(self.bare_take, carried=carried)
 
     def run(self, connection: Connection, page: Page, limit: int, before: int) -> list[DeadRow]:
         """Retry up to `limit` rows of the page and commit, as DeadStatement says.
 
-        Raises CopySwallowed and TableChanged beside the driver's errors. Deferred constraints are made immediate, so
-        that they fail here and not at COMMIT.
+        Raises CopySwallowed, PartitionGone and TableChanged beside the driver's errors. Deferred constraints are made
+        immediate, so that they fail here and not at COMMIT.
         """
-        with connection.transaction():
+        with self.transaction(connection):
             rows = connection.execute(self._text(connection, page), self._parameters(page, limit, before)).fetchall()
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.changes.table} took {rows[0][-1]} jobs fewer than it was given")
+            if rows:
+                require_attached(connection, self.bare_take.place, self.bare_take.relation)
             if rows and self.way_back is not None:
                 self._require_same_columns(connection, self.way_back)
+                require_same_cascades(connection, self.bare_take.place, self.cascades)
         return [
-            DeadRow(key, job, position, None if changed else self._refusal(lost), due_at if changed else None)
-            for key, job, position, changed, lost, due_at, _ in reversed(rows)
+            DeadRow(key, job, position, None, due_at, left)
+            if changed
+            else DeadRow(key, job, position, self._refusal(lost, cut))
+            for key, job, position, changed, lost, cut, due_at, left, _ in reversed(rows)
         ]
 
     def explain(self, connection: Connection, page: Page) -> None:
@@ -77,10 +92,23 @@ class RetryStatement:
         query = composing.SQL("EXPLAIN {}").format(self._query(page))
         connection.execute(query, self._parameters(page, 1, 0))
 
-    def _refusal(self, lost: Sequence[str]) -> str:
+    @contextmanager
+    def transaction(self, connection: Connection) -> Iterator[None]:
+        """One of the database's: all that is written is there."""
+        with connection.transaction():
+            yield
+
+    def fitting(self, connection: Connection, page: Page, limit: int) -> int:  # noqa: ARG002
+        """All of them: no row leaves the server."""
+        return limit
+
+    def _refusal(self, lost: Sequence[str], cut: Sequence[str]) -> str:
         if lost:
             names = ", ".join(lost)
             return f"the job table has no column {names}, and what is in there would be lost: add it there, or empty it"
+        if cut:
+            names = ", ".join(cut)
+            return f"the job table's column {names} is too narrow for what is in there: widen it, or change the value"
         return discarded(self.bare_take.place)
 
     def without_log(self) -> RetryStatement | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from psycopg import sql as composing
@@ -12,6 +12,7 @@ from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.dead_place import DeadPlace
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class DeadRow(NamedTuple):
     """A dead letter that a batch locked: its address, the job's id, its position in the page's order.
 
-    `refusal` says why it is still there, None where it was changed. `due_at`: when a retried one is due, epoch seconds.
+    `refusal` says why it is still there, None where it was changed. `due_at`: when a retried one is due, epoch seconds;
+    `attempts_left`: how many runs it then has left, None for as many as a new job.
     """
 
     key: str
@@ -31,6 +33,7 @@ class DeadRow(NamedTuple):
     position: list[str]
     refusal: str | None = None
     due_at: float | None = None
+    attempts_left: int | None = None
 
 
 class DeadStatement(Protocol):
@@ -46,6 +49,14 @@ class DeadStatement(Protocol):
 
         The rows come in the page's order. Raises the driver's errors and ActionFailed, and then nothing was changed.
         """
+        ...
+
+    def transaction(self, connection: Connection) -> AbstractContextManager[None]:
+        """A transaction, or a part of one, around `run`: what is not committed leaves no trace elsewhere either."""
+        ...
+
+    def fitting(self, connection: Connection, page: Page, limit: int) -> int:
+        """How many of the page's first `limit` rows a batch may take: fewer where they are large, one at least."""
         ...
 
     def explain(self, connection: Connection, page: Page) -> None:
@@ -100,7 +111,8 @@ class Take:
     def peek(self, connection: Connection, page: Page) -> DeadRow | None:
         """Lock the first row of the page that can be had, inside the caller's transaction; None where there is none."""
         query = composing.SQL("SELECT taken.pgq_ops_key, taken.pgq_ops_id, ARRAY[{}]::text[] FROM ({}) AS taken")
-        composed = query.format(self.order.position(), self.query(page))
+        # Without what is carried, which may be what cannot be computed of this row.
+        composed = query.format(self.order.position(), replace(self, carried={}).query(page))
         row = connection.execute(composed, self.parameters(page, 1)).fetchone()
         return None if row is None else DeadRow(*row)
 

@@ -17,7 +17,7 @@ from pgq_ops import sql
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.tasks.dead_statement import discarded
 from pgq_ops.tasks.dead_tally import MOST_LOCKED_IDS
-from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame
+from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame, reason
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # A batch of the reaper has the same size, for the same reason (performance.md, Reaping).
 BATCH_SIZE = 500
+# Each that waits costs some 0.2 s. After so many, where they are more than this share of those changed, the relation is
+# left.
+MOST_WAITING, MOST_WAITING_SHARE = 20, 0.1
 # More rows than this that somebody holds are told as this many.
 MOST_LOCKED = 100_000
 # The row itself was had; something that it needs (the key of an uncommitted twin) is another transaction's.
@@ -36,7 +39,7 @@ _WAITED = "it waits for another transaction"
 
 
 class RelationBusy(Exception):
-    """Somebody holds, or waits for, a lock that keeps everybody from writing to a table that is needed."""
+    """Somebody has, or waits for, a lock that keeps everybody from a table that is needed, or from many of its rows."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ class DeadSweep:
     _position: list[str] | None = None
     _refused_keys: list[str] = field(default_factory=list)
     _checked_tables: bool = False
+    _waited: int = 0
 
     def run(self) -> None:
         """Sweep until the end, or until the guard or the limit stops it; then tell of those that were passed over.
@@ -70,6 +74,8 @@ class DeadSweep:
             page = self._page()
             try:
                 if size > 1:
+                    size = self.statement.fitting(self.connection, page, size)
+                if size > 1:
                     rows = self.statement.run(self.connection, page, size, self.tally.jobs)
                 else:
                     rows = self._isolate(page)
@@ -83,6 +89,9 @@ class DeadSweep:
             if len(rows) < size:
                 return True
             self._position = rows[-1].position
+            if self._waited >= MOST_WAITING and self._waited > self.changed * MOST_WAITING_SHARE:
+                self._tell_locked(finished=False)
+                raise RelationBusy
             size = min(size * 2, self.batch_size)
         return False
 
@@ -95,6 +104,7 @@ class DeadSweep:
         self._refused_keys += [row.key for row in rows if row.refusal is not None]
         self.tally.done(self.statement.take.place, [row for row in rows if row.refusal != _WAITED])
         waited = [row.id for row in rows if row.refusal == _WAITED]
+        self._waited += len(waited)
         self.tally.locked(len(waited), waited)
 
     def _isolate(self, page: Page) -> list[DeadRow]:
@@ -102,7 +112,7 @@ class DeadSweep:
         take = self.statement.take
         found: DeadRow | None = None
         try:
-            with self.connection.transaction():
+            with self.statement.transaction(self.connection):
                 found = take.peek(self.connection, page)
                 if found is None:
                     return []
@@ -128,7 +138,8 @@ class DeadSweep:
                 query, {**take.selection.parameters, **page.parameters, **parameters}
             ).fetchone()
         except psycopg.Error as error:
-            if not is_busy(error):
+            # What was done must be told, whatever this costs.
+            if not is_busy(error) and not isinstance(error, errors.QueryCanceled):
                 raise
             return
         if row is not None and row[0]:
@@ -170,5 +181,4 @@ def _reason(error: psycopg.Error | CopySwallowed) -> str:
         return "a trigger of the job table discarded the job without an error"
     if is_busy(error):
         return _WAITED
-    constraint = f" ({error.diag.constraint_name})" if error.diag.constraint_name else ""
-    return f"{error.sqlstate}: {error.diag.message_primary}{constraint}"
+    return reason(error)

@@ -11,6 +11,7 @@ from pgq_ops import sql
 from pgq_ops.binding import catalog
 from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.quoting import expression, identifier, literal, type_name
+from pgq_ops.tasks.dead_narrowing import is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,6 +85,20 @@ class WayBack:
         """The names of columns of the row `j` whose values no job could hold, as a text array."""
         names = [name for name in self.letters if name not in self.jobs and name not in self.kept_for_itself]
         cases = [composing.SQL("CASE WHEN {} THEN {} END").format(self._is_lost(name), literal(name)) for name in names]
+        return composing.SQL("array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
+
+    def cut(self, written: Iterable[str]) -> composing.Composable:
+        """The names of columns of the row `j` whose values jobs would hold rounded or shortened, as a text array.
+
+        Not of those that a retry writes. Computing it fails where a value is beyond what the column can hold.
+        """
+        skipped = {*written, *(name for name, found in self.jobs.items() if found.generated)}
+        cases = [
+            composing.SQL("CASE WHEN {} THEN {} END").format(changed, literal(name))
+            for name in self.jobs
+            if name in self.letters and name not in skipped
+            if (changed := is_cut(column(name), self.letters[name], self.jobs[name])) is not None
+        ]
         return composing.SQL("array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
 
     def _is_lost(self, name: str) -> composing.Composable:

@@ -78,6 +78,10 @@ class PageOrder:
         """The position of a row of `taken`, each part as text."""
         return composing.SQL(", ").join(composing.SQL("taken.{}::text").format(name) for name in self._carried_names())
 
+    def first_first(self) -> composing.Composable:
+        """The ORDER BY list over `taken`."""
+        return composing.SQL(", ").join(self._carried_names())
+
     def last_first(self) -> composing.Composable:
         """The ORDER BY list over `taken`, the other way round."""
         return composing.SQL(", ").join(composing.SQL("taken.{} DESC").format(name) for name in self._carried_names())

@@ -1,4 +1,4 @@
--- Deletes the dead letters that take locks (its parameters), and returns each as {exported}: JSON text, or NULL.
+-- Deletes the dead letters that take locks (its parameters), and returns each, in order, as {exported}: JSON text, or NULL.
 -- What is in the answer is what was deleted; the caller writes it to a file before it commits.
 -- A row that is taken and not deleted was kept by a trigger.
 WITH taken AS MATERIALIZED (
@@ -11,4 +11,4 @@ WITH taken AS MATERIALIZED (
 SELECT taken.pgq_ops_key, taken.pgq_ops_id, ARRAY[{position}]::text[],
        removed.pgq_ops_key IS NOT NULL, removed.pgq_ops_exported
 FROM taken LEFT JOIN removed USING (pgq_ops_key)
-ORDER BY {last_first}
+ORDER BY {first_first}

@@ -20,7 +20,9 @@ WITH locked AS MATERIALIZED (
 SELECT taken.pgq_ops_key, taken.pgq_ops_id, ARRAY[{position}]::text[],
        taken.pgq_ops_key IN (SELECT changed.pgq_ops_key FROM changed),
        '{{}}'::text[],
+       '{{}}'::text[],
        extract(epoch FROM {moment})::float8,
+       taken.pgq_ops_left,
        0
 FROM taken
 ORDER BY {last_first}

@@ -1,5 +1,6 @@
 -- As retry_batch, but from a dead-letter table: the jobs are moved back, by explicit columns and with their ids.
--- One that has a value for which the job table has no column (pgq_ops_lost names them) stays where it is.
+-- One that has a value for which the job table has no column (pgq_ops_lost names them), or one that is too narrow
+-- (pgq_ops_cut), stays where it is.
 -- The report's last column is removed minus copied: anything but 0 means that a trigger of the job table swallowed jobs,
 -- and the transaction must be rolled back.
 WITH locked AS MATERIALIZED (
@@ -10,7 +11,7 @@ WITH locked AS MATERIALIZED (
     FROM locked
 ), removed AS (
     DELETE FROM {table} AS j USING taken
-    WHERE cardinality(taken.pgq_ops_lost) = 0 AND {same_row} AND CASE WHEN {condition} THEN true END
+    WHERE cardinality(taken.pgq_ops_lost || taken.pgq_ops_cut) = 0 AND {same_row} AND CASE WHEN {condition} THEN true END
     RETURNING j.*, taken.pgq_ops_key, taken.pgq_ops_delay_seconds
 ), copied AS (
     INSERT INTO {job_table} ({columns}) OVERRIDING SYSTEM VALUE
@@ -24,7 +25,9 @@ WITH locked AS MATERIALIZED (
 SELECT taken.pgq_ops_key, taken.pgq_ops_id, ARRAY[{position}]::text[],
        taken.pgq_ops_key IN (SELECT changed.pgq_ops_key FROM changed),
        taken.pgq_ops_lost,
+       taken.pgq_ops_cut,
        extract(epoch FROM {moment})::float8,
+       taken.pgq_ops_left,
        (SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)
 FROM taken
 ORDER BY {last_first}

@@ -178,6 +178,9 @@ def test_a_look_that_takes_too_long_is_told_with_the_index_that_would_help(datab
     database.execute(index)
     definition = database.value("SELECT indexdef FROM pg_indexes WHERE indexname = 'jobs_pgq_ops_dead'")
     assert "(finished_at) WHERE (status = 'dead'::text)" in definition
+    [error] = each_table(bound.connection, loaded, (), slow).values()
+    assert "an index leads to them" in str(error)
+    assert "CREATE" not in str(error)
 
 
 def test_through_an_index_nothing_of_a_long_history_is_read(
