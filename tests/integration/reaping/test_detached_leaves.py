@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 
+from pgq_ops import sql
 from pgq_ops.db.connection import WRITE_LIMITS, Limits
+from pgq_ops.job_table.table import Relation
 from pgq_ops.tasks.reap import Reap
+from pgq_ops.tasks.reap_page import PageOrder
+from pgq_ops.tasks.reap_statement import ReapStatement
 from tests.support.agent import wait_until
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, statuses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
     from pgq_ops.tasks.reap_result import ReapResult
@@ -121,3 +125,28 @@ def test_a_leaf_that_stays_is_reaped_below_whatever_partition(database: Database
     result = reap_and(database, lambda _: None, IN_PLACE)
     assert (result.requeued, result.dead_lettered) == (4, 4)
     assert statuses(database, "jobs_2") == {"pending": 2, "dead": 2}
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes(child)
+
+
+def test_a_batch_asks_once_and_not_for_each_row(database: Database) -> None:
+    database.execute(TABLES)
+    database.execute(
+        "INSERT INTO jobs (status, attempts, lease_until, created_at)"
+        " SELECT 'running', 1, now() - interval '1 m', date '2026-02-05' FROM generate_series(1, 2000)"
+    )
+    bound = bind_toml(database, IN_PLACE)
+    table, [policy] = bound.table, bound.table.policies
+    leaf = Relation(database.value("SELECT 'jobs_2'::regclass::oid::bigint"), "public", "jobs_2")
+    order = PageOrder.by_key(table)
+    statement = ReapStatement(table, leaf, policy, order, include_stale=False)
+    bound.connection.execute(sql.statement("reap/prepare_session"), {"may_sort": "on"})
+    explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(bound.connection, order.first())
+    [[[document]]] = bound.connection.execute(explain, statement.parameters(order.first(), 500)).fetchall()
+    looks = [node for node in nodes(document["Plan"]) if node.get("Relation Name") == "pg_inherits"]
+    # One at each level, and one above the table.
+    assert 1 <= sum(node["Actual Loops"] for node in looks) <= 3
