@@ -14,10 +14,17 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.cascade import Cascade
     from pgq_ops.job_table.table import Relation
 
+_MOVES_ARE_UPDATES = 150000
+
 
 def read(connection: Connection, *relations: Relation) -> tuple[Cascade, ...]:
     """Those of the tables, each once. Raises the driver's errors."""
     return tuple(dict.fromkeys(one for relation in relations for one in cascades.read(connection, relation)))
+
+
+def follow_moves(connection: Connection) -> bool:
+    """Whether a row that an UPDATE moves to another partition counts as deleted: before PostgreSQL 15 it does."""
+    return connection.info.server_version < _MOVES_ARE_UPDATES
 
 
 def require_possible(found: Sequence[Cascade]) -> None:

@@ -18,7 +18,7 @@ from pgq_ops.job_table.dead_place import age_since, dead_places
 from pgq_ops.job_table.retry_changes import RetryChanges
 from pgq_ops.schema import history
 from pgq_ops.stats import partition_ceiling
-from pgq_ops.tasks import dead_cascades, dead_rate
+from pgq_ops.tasks import dead_cascades, dead_rate, dead_relations
 from pgq_ops.tasks.dead_pass import DeadPass
 from pgq_ops.tasks.dead_retry_result import RetryResult
 from pgq_ops.tasks.dead_retry_statement import RetryStatement
@@ -135,9 +135,11 @@ class DeadRetry:
             going.run(place, here, written=written, deleting=way_back is not None, guard=guard)
 
     def _cascades(self, connection: Connection, table: JobTable) -> tuple[Cascade, ...]:
-        if table.dead_letters is None:
-            return ()
-        return dead_cascades.read(connection, table.dead_letters.relation)
+        left = [] if table.dead_letters is None else [table.dead_letters.relation]
+        written = RetryChanges(table, self.extra_attempts).written_columns()
+        if dead_cascades.follow_moves(connection) and dead_relations.moves_rows(connection, table, written):
+            left.append(table.relation)
+        return dead_cascades.read(connection, *left)
 
     def _age_since(self, table: JobTable) -> str | None:
         return age_since(table) if self.wanted.by_age else None

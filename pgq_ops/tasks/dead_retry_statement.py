@@ -13,6 +13,7 @@ from pgq_ops.binding.access import quoted
 from pgq_ops.errors import TableChanged
 from pgq_ops.job_table.columns import INTEGER_TYPES
 from pgq_ops.job_table.quoting import identifier, literal
+from pgq_ops.tasks.dead_cascades import follow_moves
 from pgq_ops.tasks.dead_statement import DeadRow, discarded
 from pgq_ops.tasks.dead_unchanged import require_attached, require_same_cascades
 from pgq_ops.tasks.reap_statement import CopySwallowed
@@ -79,6 +80,7 @@ class RetryStatement:
                 require_attached(connection, self.bare_take.place, self.bare_take.relation)
             if rows and self.way_back is not None:
                 self._require_same_columns(connection, self.way_back)
+            if rows and self._leaves_its_place(connection):
                 require_same_cascades(connection, self.bare_take.place, self.cascades)
         return [
             DeadRow(key, job, position, None, due_at, left)
@@ -116,6 +118,10 @@ class RetryStatement:
         if not self.logged or "attempts" not in self.changes.table.fields:
             return None
         return replace(self, logged=False)
+
+    def _leaves_its_place(self, connection: Connection) -> bool:
+        """Whether a foreign key may take the row for a deleted one."""
+        return self.way_back is not None or (self.bare_take.moving and follow_moves(connection))
 
     def _require_same_columns(self, connection: Connection, way_back: WayBack) -> None:
         """Raise TableChanged where the dead-letter table has got a column meanwhile: what it holds would be lost.
