@@ -246,6 +246,21 @@ def test_a_table_that_is_locked_however_strongly_is_told_as_locked_and_is_no_fai
     assert statuses(database) == {"dead": 12}
 
 
+@pytest.mark.parametrize(
+    "words", [("retry", "--all", "--yes"), ("retry", "--all", "--dry-run"), ("purge", "--all", "--yes")]
+)
+def test_a_table_that_cannot_even_be_described_for_a_lock_is_told_alike(
+    dead: Dead, database: Database, folder: Path, words: tuple[str, ...]
+) -> None:
+    kind = 'kind = { sql = "upper(queue)" }\n[job_tables.jobs.states]'
+    (folder / "pgq-ops.toml").write_text(FIELD.replace("[job_tables.jobs.states]", kind))
+    with database.connect(autocommit=False) as other:
+        other.execute("LOCK TABLE jobs")
+        result = dead(*words)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "locked by somebody else just now, and left as they are: jobs\n" in result.stdout
+
+
 def test_a_purge_by_age_ends_with_2_where_it_is_not_known_when_a_job_died(
     dead: Dead, database: Database, folder: Path
 ) -> None:
