@@ -115,6 +115,8 @@ def test_what_is_told_of_the_attempts_left_is_what_the_caps_allow(  # noqa: PLR0
 def test_of_a_limited_plan_the_attempts_are_those_of_the_jobs_that_would_come_back(database: Database) -> None:
     prepare(database, 5)
     database.execute("UPDATE jobs SET max_attempts = id")
+    # The first by its key is now the last in the table.
+    database.execute("UPDATE jobs SET queue = queue WHERE id = 1")
     assert plan(database, extra_attempts=4, limit=3).attempts_left == (1, 3)
     assert retry(database, extra_attempts=4, limit=3).attempts_left == (1, 3)
 
