@@ -110,7 +110,7 @@ class RetryStatement:
             return f"the job table has no column {names}, and what is in there would be lost: add it there, or empty it"
         if cut:
             names = ", ".join(cut)
-            return f"the job table's column {names} is too narrow for what is in there: widen it, or change the value"
+            return f"too narrow in the job table for what is in there: {names}: widen it there, or change the value"
         return discarded(self.bare_take.place)
 
     def without_log(self) -> RetryStatement | None:

@@ -66,6 +66,8 @@ def exports(folder: Path) -> list[Path]:
         (("retry", "--all", "--yes", "--kind", "x"), "columns.kind: is not mapped, and --kind needs it"),
         (("retry", "--all", "--yes", "--rate", "inf"), "--rate"),
         (("retry", "--all", "--yes", "--rate", "0.0000001"), "12 jobs at --rate 1e-07 would come back over more than"),
+        (("retry", "--all", "--yes", "--limit", "1" + 25 * "0"), "--limit"),
+        (("purge", "--all", "--yes", "--limit", "1" + 25 * "0"), "--limit"),
         (("retry", "--yes", "--error", ""), "--error is empty"),
         (("retry", "--yes", "--kind", ""), "--kind is empty"),
         (("retry", "--yes", "--id", "3", "--id", ""), "--id is empty"),
