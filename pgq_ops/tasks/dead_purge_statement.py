@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from psycopg import sql as composing
 
@@ -17,7 +17,7 @@ from pgq_ops.tasks.dead_statement import DeadRow, discarded
 from pgq_ops.tasks.dead_unchanged import require_attached, require_same_cascades
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.cascade import Cascade
@@ -110,11 +110,13 @@ class PurgeStatement:
         kept = discarded(self.take.place)
         rows: list[DeadRow] = []
         with connection.cursor() as cursor:
-            deleted = cursor.stream(self._text(connection, page), self.take.parameters(page, limit))
-            for key, job, position, changed, exported in deleted:
-                if changed and self.file is not None:
-                    self.file.append(exported)
-                rows.append(DeadRow(key, job, position, None if changed else kept))
+            stream = cursor.stream(self._text(connection, page), self.take.parameters(page, limit))
+            # Closed where the disk is full: it has the connection's lock, which to roll back takes too.
+            with closing(cast("Generator[tuple[Any, ...]]", stream)) as deleted:
+                for key, job, position, changed, exported in deleted:
+                    if changed and self.file is not None:
+                        self.file.append(exported)
+                    rows.append(DeadRow(key, job, position, None if changed else kept))
         return rows
 
     def _text(self, connection: Connection, page: Page) -> bytes:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from io import FileIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pgq_ops.db.connection import Limits
+from pgq_ops.errors import ActionFailed
 from pgq_ops.schema.versions import install
-from pgq_ops.tasks import dead_purge_statement, dead_sweep
+from pgq_ops.tasks import dead_export_file, dead_purge_statement, dead_sweep
+from pgq_ops.tasks.dead_purge import DeadPurge
 from pgq_ops.tasks.dead_retry import DeadRetry
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, FIELD_TABLE, create_field_table, statuses
@@ -45,6 +48,30 @@ def test_rows_of_any_size_are_exported_within_a_bounded_memory(
     assert peak < 16_000_000
     largest = database.value("SELECT max(number) FROM batches")
     assert largest == 40 if most_bytes > 10**9 else 4 < largest <= 19
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_batch_ends_the_purge_at_once(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullDisk(FileIO):
+        """Has room for some rows."""
+
+        def write(self, data: Any) -> int:
+            if self.tell() > 3_000_000:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(dead_export_file, "FileIO", FullDisk)
+    database.execute(FIELD_TABLE)
+    database.execute(DEAD, {"n": 12})
+    database.execute("UPDATE jobs SET last_error = repeat('x', 600000)")
+    bound = bind_toml(database, FIELD)
+    task = DeadPurge(export={"jobs": tmp_path / "a"})
+    with pytest.raises(ActionFailed, match="No space left"):
+        task.run(bound.connection, bound.table, lambda: True)
+    assert (task.done["jobs"].counts.jobs, task.done["jobs"].export, (tmp_path / "a").exists()) == (0, None, False)
+    assert statuses(database) == {"dead": 12}
+    assert bound.connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_row_that_fails_only_at_the_commit_is_told_and_is_not_in_the_file(database: Database, tmp_path: Path) -> None:
