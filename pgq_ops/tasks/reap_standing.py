@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from pgq_ops.binding import cascades
 from pgq_ops.binding.access import require_reapable
 from pgq_ops.binding.reaping import moving_problems, reaping_problems
 from pgq_ops.db.failures import is_busy
-from pgq_ops.errors import ConfigError, NotInstalled
+from pgq_ops.errors import ConfigError, NotInstalled, Problem
 from pgq_ops.job_table.changes import written_columns
 from pgq_ops.schema import history
 from pgq_ops.stats import index_support
 from pgq_ops.stats.index_support import Question
+from pgq_ops.tasks.dead_cascades import follow_moves
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -41,6 +43,7 @@ def find(connection: Connection, table: JobTable, before: Standing | None) -> tu
     index helped, and the other leaves are reaped. Raises NotPermitted, NotInstalled, the driver's errors.
     """
     require_reapable(connection, table, written_columns(table))
+    _require_harmless_moves(connection, table)
     logged = history.reap_log_writable(connection)
     if not logged and "attempts" not in table.fields:
         raise _log_missing(table, "writable")
@@ -64,8 +67,22 @@ def require_fit(table: JobTable) -> None:
 def require_plannable(connection: Connection, table: JobTable) -> None:
     """Raise what keeps a plan from being made, which only reads."""
     require_fit(table)
+    _require_harmless_moves(connection, table)
     if "attempts" not in table.fields and not history.reap_log_readable(connection):
         raise _log_missing(table, "readable")
+
+
+def _require_harmless_moves(connection: Connection, table: JobTable) -> None:
+    """Raise ConfigError where a requeue would move jobs between partitions and foreign keys take that for a deletion."""
+    if table.moves_rows and follow_moves(connection) and (found := cascades.read(connection, table.relation)):
+        listed = "; ".join(map(str, found))
+        what = (
+            "a requeue moves jobs from partition to partition, and before PostgreSQL 15 foreign keys take that for their"
+            f" deletion: {listed}"
+        )
+        raise ConfigError(
+            (Problem(f"job_tables.{table.name}.reaper", what, "drop their ON DELETE action, or upgrade the server"),)
+        )
 
 
 def _log_missing(table: JobTable, what: str) -> NotInstalled:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from pgq_ops.errors import NotPermitted
+from pgq_ops.errors import ConfigError, NotPermitted
 from pgq_ops.tasks.reap import Reap
 from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table, reap, statuses
@@ -350,3 +350,23 @@ def test_a_lease_in_whole_seconds_is_not_over_before_its_second_has_come(databas
     while not Reap().run(bound.connection, bound.table, lambda: True).requeued:
         pass
     assert float(database.value("SELECT extract(epoch FROM clock_timestamp())")) >= end
+
+
+def test_a_requeue_to_another_partition_deletes_nothing_that_refers_to_the_job(database: Database) -> None:
+    """Before PostgreSQL 15 a foreign key takes the move for a deletion: there it is refused."""
+    database.execute(PARTITIONED)
+    database.execute("""
+        CREATE TABLE jobs_old PARTITION OF jobs FOR VALUES FROM (MINVALUE) TO ('2026-01-01');
+        CREATE TABLE jobs_new PARTITION OF jobs FOR VALUES FROM ('2026-01-01') TO (MAXVALUE);
+        INSERT INTO jobs (status, attempts, run_at, lease_until)
+        SELECT 'running', 1, '2025-05-05', now() - interval '1 minute' FROM generate_series(1, 5);
+        CREATE TABLE events (job bigint, at timestamptz,
+                             FOREIGN KEY (job, at) REFERENCES jobs ON UPDATE CASCADE ON DELETE CASCADE);
+        INSERT INTO events SELECT id, run_at FROM jobs
+    """)
+    if database.value("SELECT current_setting('server_version_num')::int") < 150_000:
+        with pytest.raises(ConfigError, match="events_job_at_fkey deletes rows of events"):
+            reap(database, SMALL)
+    else:
+        assert reap(database, SMALL).requeued == 5
+    assert database.value("SELECT count(*) FROM events") == 5
