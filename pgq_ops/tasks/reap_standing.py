@@ -73,12 +73,12 @@ def require_plannable(connection: Connection, table: JobTable) -> None:
 
 
 def _require_harmless_moves(connection: Connection, table: JobTable) -> None:
-    """Raise ConfigError where a requeue would move jobs between partitions and foreign keys take that for a deletion."""
+    """Raise ConfigError where a requeue moves jobs between partitions and foreign keys take that for deletions."""
     if table.moves_rows and follow_moves(connection) and (found := cascades.read(connection, table.relation)):
         listed = "; ".join(map(str, found))
         what = (
-            "a requeue moves jobs from partition to partition, and before PostgreSQL 15 foreign keys take that for their"
-            f" deletion: {listed}"
+            "a requeue moves jobs from partition to partition, and before PostgreSQL 15 foreign keys take that for"
+            f" their deletion: {listed}"
         )
         raise ConfigError(
             (Problem(f"job_tables.{table.name}.reaper", what, "drop their ON DELETE action, or upgrade the server"),)
