@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from psycopg import sql
@@ -12,7 +13,6 @@ from pgq_ops.job_table.quoting import all_of, literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import timedelta
 
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.job_table.columns import MappedColumn
@@ -59,12 +59,17 @@ class LeaseTerms:
         ends = self._ends()
         return self.table.fields[ends[0]] if len(ends) == 1 else None
 
-    def _timeout(self) -> sql.Composable:
-        explicit = "lease_expires_at" in self.table.fields
-        return literal(0.0) if explicit else self.seconds(lambda policy: policy.lease.timeout) or sql.SQL("NULL")
+    def _timeout(self, policy: QueuePolicy) -> timedelta | None:
+        """From the moment that a lease counts from to its end."""
+        return timedelta(0) if "lease_expires_at" in self.table.fields else policy.lease.timeout
 
-    def _sum(self, *terms: sql.Composable) -> sql.Composable:
-        return sql.SQL("({})").format(sql.SQL(" + ").join(terms))
+    def _lag(self, policy: QueuePolicy, beyond: timedelta = timedelta(0)) -> timedelta | None:
+        """From the same moment until the lease is expired, or has been for so long."""
+        timeout = self._timeout(policy)
+        return None if timeout is None else timeout + policy.lease.grace + beyond
+
+    def _before(self, lag: Callable[[QueuePolicy], timedelta | None]) -> sql.Composable:
+        return self._base_before(self.seconds(lag) or sql.SQL("NULL"))
 
     def _base(self) -> sql.Composable:
         """The moment the lease counts from, as timestamptz; NULL without any lease."""
@@ -77,9 +82,6 @@ class LeaseTerms:
             return self.table.clock.ran_out(self.table.fields[ends[0]], lag_seconds)
         return sql.SQL("{} <= now() - make_interval(secs => {})").format(self._base(), lag_seconds)
 
-    def _grace(self) -> sql.Composable:
-        return self.seconds(lambda policy: policy.lease.grace) or literal(0.0)
-
     def expires_at(self) -> sql.Composable:
         """When the lease ends (without grace), as timestamptz; NULL without any lease or mapping."""
         if not self.table.has_lease:
@@ -87,21 +89,20 @@ class LeaseTerms:
         if "lease_expires_at" in self.table.fields:
             return self._base()
         return sql.SQL("(CASE WHEN {0} > {1} THEN 'infinity' ELSE {0} + make_interval(secs => {2}) END)").format(
-            self._base(), literal(NEVER_FROM), self._timeout()
+            self._base(), literal(NEVER_FROM), self.seconds(self._timeout) or sql.SQL("NULL")
         )
 
     def ran_out(self) -> sql.Composable:
         """Whether the lease ended at least its grace ago."""
         if not self.table.has_lease:
             return sql.SQL("false")
-        return self._base_before(self._sum(self._timeout(), self._grace()))
+        return self._before(self._lag)
 
     def is_stale(self) -> sql.Composable:
         """Whether it ended so long ago that nobody reaps it unasked; `-infinity` is no date and so not stale."""
         if not self.table.has_lease:
             return sql.SQL("false")
-        age = self.seconds(lambda policy: policy.reaper.max_expired_age) or sql.SQL("NULL")
-        long_ago = self._base_before(self._sum(self._timeout(), self._grace(), age))
+        long_ago = self._before(lambda policy: self._lag(policy, policy.reaper.max_expired_age))
         return sql.SQL("({} AND isfinite({}))").format(long_ago, self._base())
 
     def is_missing(self) -> sql.Composable:

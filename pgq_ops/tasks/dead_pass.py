@@ -17,8 +17,9 @@ from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.job_table.dead_selection import select
 from pgq_ops.tasks import dead_relations
 from pgq_ops.tasks.dead_statement import Take
-from pgq_ops.tasks.dead_sweep import DeadSweep, RelationBusy
+from pgq_ops.tasks.dead_sweep import DeadSweep
 from pgq_ops.tasks.dead_unchanged import PartitionGone, require_attached
+from pgq_ops.tasks.reap_locks import RelationBusy
 from pgq_ops.tasks.reap_page import PageOrder
 
 if TYPE_CHECKING:

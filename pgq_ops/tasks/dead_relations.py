@@ -10,9 +10,9 @@ from psycopg import sql as composing
 from pgq_ops import sql
 from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_busy
-from pgq_ops.job_table.table import Relation
 from pgq_ops.stats import index_support
 from pgq_ops.stats.index_support import Question
+from pgq_ops.tasks.reap_leaves import leaves
 from pgq_ops.tasks.reap_page import PageOrder
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.dead_filter import DeadFilter
     from pgq_ops.job_table.dead_place import DeadPlace
-    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.job_table.table import JobTable, Relation
 
 
 # 64 MB: tens of milliseconds to read when cached.
@@ -53,11 +53,7 @@ def writable(connection: Connection, place: DeadPlace, written: Sequence[str], *
         return [table.relation]
     if not deleting and moves_rows(connection, table, written):
         return [table.relation]
-    parameters = {"oid": table.relation.oid, "columns": list(written), "deleting": deleting}
-    rows = connection.execute(sql.statement("catalog/leaves"), parameters).fetchall()
-    if not all(row[-1] for row in rows):
-        return [table.relation]
-    return [Relation(oid, schema, name) for oid, schema, name, *_ in rows]
+    return leaves(connection, table.relation, written, deleting=deleting)
 
 
 def is_found_by_index(connection: Connection, place: DeadPlace, wanted: DeadFilter) -> bool:

@@ -18,6 +18,7 @@ from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.tasks.dead_statement import discarded
 from pgq_ops.tasks.dead_tally import MOST_LOCKED_IDS
 from pgq_ops.tasks.reap_blame import a_row_may_be_to_blame, reason
+from pgq_ops.tasks.reap_locks import RelationBusy
 from pgq_ops.tasks.reap_statement import CopySwallowed
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ MOST_WAITING, MOST_WAITING_SHARE = 20, 0.1
 MOST_LOCKED = 100_000
 # The row itself was had; something that it needs (the key of an uncommitted twin) is another transaction's.
 _WAITED = "it waits for another transaction"
-
-
-class RelationBusy(Exception):
-    """Somebody has, or waits for, a lock that keeps everybody from a table that is needed, or from many of its rows."""
 
 
 @dataclass(slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgq_ops import sql
-from pgq_ops.binding.access import quoted
+from psycopg import sql as composing
+
 from pgq_ops.errors import TableChanged
 from pgq_ops.tasks import dead_cascades
+from pgq_ops.tasks.reap_leaves import is_attached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,8 @@ def require_attached(connection: Connection, place: DeadPlace, relation: Relatio
     Within the batch's transaction and after its statement, whose lock lets nobody complete a detachment until it is
     over.
     """
-    parameters = {"name": quoted(relation.schema, relation.name), "oid": place.relation.oid}
-    row = connection.execute(sql.statement("dead/is_attached"), parameters).fetchone()
+    query = composing.SQL("SELECT {}").format(is_attached(place.relation, relation))
+    row = connection.execute(query, {}).fetchone()
     if row is None or not row[0]:
         raise PartitionGone(f"{relation} is no longer a part of {place}, and what was left in it is as it was")
 

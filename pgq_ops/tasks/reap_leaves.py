@@ -32,22 +32,27 @@ def writable(connection: Connection, table: JobTable, columns: Sequence[str]) ->
     """
     if not table.partitioned or table.moves_rows or table.all_visible_policies:
         return [table.relation]
-    parameters = {"oid": table.relation.oid, "columns": list(columns), "deleting": table.dead_letters is not None}
+    return leaves(connection, table.relation, columns, deleting=table.dead_letters is not None)
+
+
+def leaves(connection: Connection, table: Relation, columns: Sequence[str], *, deleting: bool) -> list[Relation]:
+    """The attached leaves, or the table itself where this role may not write the columns, or delete, in all of them."""
+    parameters = {"oid": table.oid, "columns": list(columns), "deleting": deleting}
     rows = connection.execute(sql.statement("catalog/leaves"), parameters).fetchall()
     if not all(row[-1] for row in rows):
-        return [table.relation]
+        return [table]
     return [Relation(oid, schema_name, name) for oid, schema_name, name, *_ in rows]
 
 
-def is_attached(table: JobTable, leaf: Relation) -> composing.Composable:
-    """The condition, asked once a statement and not of each row, that the leaf still belongs to the table.
+def is_attached(table: Relation, leaf: Relation) -> composing.Composable:
+    """The condition, asked once a statement and not of each row, that the leaf still is the table or belongs to it.
 
     Jobs that are given back in one that does not are where no worker looks.
     """
     fragments = {
         "leaf": literal(leaf.oid),
         "name": literal(quoted(leaf.schema, leaf.name)),
-        "table": literal(table.relation.oid),
+        "table": literal(table.oid),
     }
     return sql.statement("reap/is_attached", fragments)
 
@@ -64,20 +69,20 @@ def with_expired(
     is_reapable = composing.SQL(terms.is_reapable(include_stale=include_stale).as_string(connection))
     found: list[Relation] = []
     for first in range(0, len(relations), LEAVES_AT_ONCE):
-        leaves = relations[first : first + LEAVES_AT_ONCE]
+        some = relations[first : first + LEAVES_AT_ONCE]
         try:
-            found += _look(connection, leaves, is_reapable)
+            found += _look(connection, some, is_reapable)
         except psycopg.Error as error:
             if is_connection_loss(error):
                 raise
-            found += leaves
+            found += some
     return found
 
 
-def _look(connection: Connection, leaves: Sequence[Relation], is_reapable: composing.Composable) -> Iterator[Relation]:
+def _look(connection: Connection, some: Sequence[Relation], is_reapable: composing.Composable) -> Iterator[Relation]:
     looks = [
         sql.statement("reap/leaf_with_expired", {"place": literal(place), "leaf": leaf.sql, "is_reapable": is_reapable})
-        for place, leaf in enumerate(leaves)
+        for place, leaf in enumerate(some)
     ]
     rows = connection.execute(composing.SQL(" UNION ALL ").join(looks), {}).fetchall()
-    return (leaves[place] for (place,) in rows)
+    return (some[place] for (place,) in rows)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RelationBusy(Exception):
-    """Somebody holds, or waits for, a lock that keeps everybody from writing to the relation."""
+    """Somebody holds, or waits for, a lock that keeps everybody from writing to a relation, or to many rows."""
 
 
 def around_locks(connection: Connection, statement: ReapStatement) -> ReapStatement:

@@ -182,7 +182,7 @@ class ReapStatement:
         """What is asked of a row beside its lease; of a plain table no more than the page."""
         conditions = [page.condition]
         if self.relation != self.table.relation:
-            conditions.append(is_attached(self.table, self.relation))
+            conditions.append(is_attached(self.table.relation, self.relation))
         if self.requeues_only:
             conditions.append(composing.SQL("NOT {}").format(ReapChanges(self.table, self.policy).reaches_cap()))
         return conditions

@@ -53,6 +53,25 @@ dead = ["dead"]
 backoff = { base = "10s", factor = 2.0, max = "1h", jitter = 0.1 }
 """
 
+# A table with no more than a reaper and a retry need.
+SMALL = """
+[job_tables.jobs]
+table = "jobs"
+[job_tables.jobs.columns]
+id = "id"
+state = "status"
+available_at = "run_at"
+lease_expires_at = "lease_until"
+owner = "locked_by"
+attempts = "attempts"
+[job_tables.jobs.states]
+pending = ["pending"]
+running = ["running"]
+done = ["done"]
+dead = ["dead"]
+[job_tables.jobs.reaper]
+"""
+
 
 def create_field_table(database: Database) -> None:
     """The table of the field cases, with the index that performance.md advises."""

@@ -13,7 +13,7 @@ from pgq_ops.schema.versions import install
 from pgq_ops.tasks import dead_relations
 from pgq_ops.tasks.dead_retry import DeadRetry
 from tests.support.binding import bind_toml
-from tests.support.jobs import FIELD, create_field_table, statuses
+from tests.support.jobs import FIELD, SMALL, create_field_table, statuses
 from tests.support.retrying import DEAD, MOVED, purge, retry
 
 if TYPE_CHECKING:
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from tests.support.database import Database
     from tests.support.roles import Roles
 
-SMALL = """
-[job_tables.jobs]
-table = "jobs"
-[job_tables.jobs.columns]
-id = "id"
-state = "status"
-available_at = "run_at"
-lease_expires_at = "lease_until"
-owner = "locked_by"
-attempts = "attempts"
-[job_tables.jobs.states]
-pending = ["pending"]
-running = ["running"]
-done = ["done"]
-dead = ["dead"]
-[job_tables.jobs.reaper]
-"""
 BY_DAY = """
 CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY, status text, attempts int, lease_until timestamptz,
     locked_by text, run_at timestamptz, created_at date, PRIMARY KEY (id, created_at)) PARTITION BY RANGE (created_at);

@@ -12,7 +12,7 @@ from pgq_ops.job_table.dead_filter import DeadFilter
 from pgq_ops.tasks.dead_purge import DeadPurge
 from pgq_ops.tasks.dead_retry import DeadRetry
 from tests.support.binding import bind_toml
-from tests.support.jobs import create_field_table
+from tests.support.jobs import SMALL, create_field_table
 from tests.support.retrying import DEAD, MOVED, purge, retry
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ CREATE TABLE jobs_2 PARTITION OF jobs FOR VALUES FROM ('2026-02-01') TO ('2026-0
 CREATE TABLE jobs_3 PARTITION OF jobs FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
 INSERT INTO jobs (id, status, attempts, created_at)
 SELECT n, 'dead', 5, '2026-01-05'::date + 31 * (n % 3) FROM generate_series(1, 30) AS n;
-"""
-SMALL = """
-[job_tables.jobs]
-table = "jobs"
-columns = { id = "id", state = "status", available_at = "run_at", lease_expires_at = "lease_until", attempts = "attempts" }
-states = { pending = ["pending"], running = ["running"], done = ["done"], dead = ["dead"] }
 """
 
 
@@ -134,7 +128,7 @@ def test_a_job_that_moves_to_another_partition_takes_nothing_with_it_that_nobody
     database: Database,
 ) -> None:
     database.execute("""
-        CREATE TABLE jobs (id bigint, status text, attempts int, lease_until timestamptz, run_at timestamptz,
+        CREATE TABLE jobs (id bigint, status text, attempts int, lease_until timestamptz, locked_by text, run_at timestamptz,
                            PRIMARY KEY (id, run_at)) PARTITION BY RANGE (run_at);
         CREATE TABLE jobs_old PARTITION OF jobs FOR VALUES FROM (MINVALUE) TO ('2026-01-01');
         CREATE TABLE jobs_new PARTITION OF jobs FOR VALUES FROM ('2026-01-01') TO (MAXVALUE);

@@ -11,7 +11,7 @@ import pytest
 from pgq_ops.errors import ConfigError, NotPermitted
 from pgq_ops.tasks.reap import Reap
 from tests.support.binding import bind_toml
-from tests.support.jobs import FIELD, create_field_table, reap, statuses
+from tests.support.jobs import FIELD, SMALL, create_field_table, reap, statuses
 
 if TYPE_CHECKING:
     from tests.support.database import Database
@@ -41,23 +41,6 @@ def test_the_same_id_in_two_partitions_is_two_jobs(database: Database) -> None:
 PARTITIONED = """
 CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY, status text, attempts int, lease_until timestamptz,
     locked_by text, run_at timestamptz NOT NULL, PRIMARY KEY (id, run_at)) PARTITION BY RANGE (run_at);
-"""
-SMALL = """
-[job_tables.jobs]
-table = "jobs"
-[job_tables.jobs.columns]
-id = "id"
-state = "status"
-available_at = "run_at"
-lease_expires_at = "lease_until"
-owner = "locked_by"
-attempts = "attempts"
-[job_tables.jobs.states]
-pending = ["pending"]
-running = ["running"]
-done = ["done"]
-dead = ["dead"]
-[job_tables.jobs.reaper]
 """
 
 
