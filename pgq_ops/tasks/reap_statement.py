@@ -62,13 +62,12 @@ class ReapStatement:
     def run(self, connection: Connection, page: Page, limit: int, skip: Sequence[str] = ()) -> Batch:
         """Reap up to `limit` rows of the page and commit; raises the driver's errors and CopySwallowed.
 
-        Alone, the statement is its own transaction, and what the table's owner deferred fails with it. Within a
-        transaction it is made immediate, so that it fails here and not at COMMIT.
+        Alone, the statement is its own transaction. What the table's owner deferred fails with the commit, which is
+        here, or where the caller's transaction ends.
         """
         if self.letters is None and connection.info.transaction_status == pq.TransactionStatus.IDLE:
             return self._run_alone(connection, page, limit, skip)
         with connection.transaction():
-            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             parameters = self.parameters(page, limit, skip)
             rows = connection.execute(self.batch(connection, page), parameters).fetchall()
             if rows and rows[0][-1] != 0:

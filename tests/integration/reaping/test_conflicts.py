@@ -120,7 +120,8 @@ def test_a_trigger_that_notifies_for_each_of_50000_rows_is_met_in_bounded_batche
     assert database.value("SELECT max(number) FROM batches") == 500
 
 
-def test_a_deferred_constraint_fails_in_its_batch_and_not_at_commit(database: Database) -> None:
+@pytest.mark.parametrize("moving", [False, True], ids=["in place", "with a dead-letter table"])
+def test_a_row_that_a_deferred_constraint_refuses_is_isolated(database: Database, *, moving: bool) -> None:
     prepare(database, 30)
     database.execute("ALTER TABLE jobs ADD COLUMN slot text")
     database.execute("ALTER TABLE jobs ADD CONSTRAINT slots UNIQUE (slot) DEFERRABLE INITIALLY DEFERRED")
@@ -129,7 +130,8 @@ def test_a_deferred_constraint_fails_in_its_batch_and_not_at_commit(database: Da
         $$ BEGIN IF new.id IN (4, 9) THEN new.slot := 'taken'; END IF; RETURN new; END $$
     """)
     database.execute("CREATE TRIGGER take_slot BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION take_slot()")
-    result = reap(database)
+    database.execute("CREATE TABLE dead_jobs (LIKE jobs)")
+    result = reap(database, FIELD + ('dead_letter_table = "dead_jobs"\n' if moving else ""))
     assert (result.requeued, result.conflicts) == (29, 1)
 
 
@@ -144,12 +146,14 @@ CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON noted DEFERRABLE INITIALLY DEFE
 """
 
 
-def test_a_row_whose_check_is_put_off_until_the_very_commit_is_isolated(database: Database) -> None:
+@pytest.mark.parametrize("moving", [False, True], ids=["in place", "with a dead-letter table"])
+def test_a_row_whose_check_is_put_off_until_the_very_commit_is_isolated(database: Database, *, moving: bool) -> None:
     create_field_table(database)
     database.execute(
         "INSERT INTO jobs (status, lease_until) SELECT 'running', now() - interval '1 minute' FROM generate_series(1, 10)"
     )
     database.execute(PUT_OFF_AGAIN)
-    result = reap(database)
+    database.execute("CREATE TABLE dead_jobs (LIKE jobs)")
+    result = reap(database, FIELD + ('dead_letter_table = "dead_jobs"\n' if moving else ""))
     assert (result.requeued, result.conflicts) == (9, 1)
     assert statuses(database) == {"pending": 9, "running": 1}
