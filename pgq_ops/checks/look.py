@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.blocking import Blocking
+    from pgq_ops.stats.claim_cost import ClaimCost
+    from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
+    from pgq_ops.stats.horizon import Horizon
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
+    from pgq_ops.stats.ready_locked import ReadyLocked
+    from pgq_ops.stats.table_health import TableHealth
+    from pgq_ops.stats.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,17 @@ class ReapNews:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseLook:
+    """What was read once for all job tables of the database; None for what could not be read."""
+
+    horizon: Horizon | None = None
+    transactions: Transactions | None = None
+    blocking: Blocking | None = None
+    warn_after_seconds: float = 60.0
+    """`transactions.warn_after` of the config."""
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """One collection of one job table; None for what could not be read."""
 
@@ -39,5 +57,12 @@ class Look:
     reaping_seconds: float | None = None
     """For how long this agent has been the one to take them back; None where that is not known."""
     news: ReapNews = ReapNews()
+    claim: ClaimCost | None = None
+    best_claim: ClaimCost | None = None
+    """The cheapest claim seen since the agent began to look."""
+    claim_statements: ClaimStatements | None = None
+    ready_locked: ReadyLocked | None = None
+    health: TableHealth | None = None
+    database: DatabaseLook = field(default_factory=DatabaseLook)
     section: str = ""
     """What must be written into a configuration file before a command can act on the table; empty if one knows it."""
