@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import psycopg
+
+from pgq_ops.db.failures import is_connection_loss
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,10 +31,18 @@ class Examination:
     config: Config
     look: Look
     _facts: dict[Reader, Any] = field(default_factory=dict)
+    _failures: dict[Reader, psycopg.Error] = field(default_factory=dict)
 
     def fact(self, reader: Callable[[Connection, JobTable], Fact]) -> Fact:
-        """What the reader (a function of stats/) finds, read once. Raises the driver's errors, each time anew."""
+        """What the reader (a function of stats/) finds, read once. Raises its error, to each who asks."""
+        if reader in self._failures:
+            raise self._failures[reader]
         if reader not in self._facts:
-            self._facts[reader] = reader(self.connection, self.table)
+            try:
+                self._facts[reader] = reader(self.connection, self.table)
+            except psycopg.Error as error:
+                if not is_connection_loss(error):
+                    self._failures[reader] = error
+                raise
         found: Fact = self._facts[reader]
         return found

@@ -21,11 +21,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome, with one sentence that holds what was seen; a finding where there is something wrong."""
+    """The outcome, with one sentence that holds what was seen; a finding where there is something wrong.
+
+    `remedy`: how it can be checked where it could not, as text to paste; a finding has its own.
+    """
 
     outcome: Outcome
     text: str
     finding: Finding | None = None
+    remedy: str = ""
 
 
 def passed(text: str) -> Verdict:
@@ -33,9 +37,9 @@ def passed(text: str) -> Verdict:
     return Verdict(Outcome.PASSED, text)
 
 
-def unknown(why: str) -> Verdict:
+def unknown(why: str, remedy: str = "") -> Verdict:
     """It could not be checked, because."""
-    return Verdict(Outcome.UNKNOWN, why)
+    return Verdict(Outcome.UNKNOWN, why, remedy=remedy)
 
 
 def not_applicable(why: str) -> Verdict:
