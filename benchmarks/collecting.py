@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # The default of agent.collect_every.
 EVERY_SECONDS = 5.0
-# A little more than the 100 times after which every probe is due again.
-_DUE_AGAIN = 101
+# A little more than the 100 times after which every probe is due again, and the longest interval of any.
+_DUE_AGAIN, _LONGEST_INTERVAL_SECONDS = 101, 15.0
 
 
 @dataclass(slots=True)
@@ -53,17 +53,18 @@ class Collecting:
         Raises RuntimeError where a probe failed: what it would have cost is not known then.
         """
         began = time.perf_counter()
-        collected = self.collector.collect(self.ours.table)
+        failures = self.collector.collect_database([self.ours.table])
+        failures += self.collector.collect(self.ours.table).failures
         seconds = time.perf_counter() - began
         self.clock.ahead += max(0.0, EVERY_SECONDS - seconds)
-        if collected.failures:
-            raise RuntimeError(str(collected.failures))
+        if failures:
+            raise RuntimeError(str(failures))
         return seconds
 
     def full(self) -> float:
         """Collect with every probe, however long the one before took; returns seconds."""
         seconds = self.once()
-        self.clock.ahead += _DUE_AGAIN * seconds
+        self.clock.ahead += max(_DUE_AGAIN * seconds, _LONGEST_INTERVAL_SECONDS)
         return seconds
 
     def value(self, metric: str) -> float | None:

@@ -10,7 +10,7 @@ from pgq_ops import logs
 from pgq_ops.agent.registry import reap_news
 from pgq_ops.checks.finding import Severity
 from pgq_ops.db.wording import in_words, tells_of_change
-from pgq_ops.exporter.collection import ProbeFailure
+from pgq_ops.exporter.runs import ProbeFailure
 from pgq_ops.tasks import reap_tally
 
 if TYPE_CHECKING:
@@ -50,7 +50,10 @@ class Collecting:
     def round(self) -> None:
         """Collect each job table led. A follower needs no connection for it, and has none."""
         led = self.leadership.led()
-        for name, table in self.bindings.tables().items():
+        tables = self.bindings.tables()
+        if mine := [table for name, table in tables.items() if name in led]:
+            self._tell_failures("", self.collector.collect_database(mine))
+        for name, table in tables.items():
             if self.stopping.is_set():
                 return
             if name in led:
@@ -100,9 +103,10 @@ class Collecting:
             told, at = self._failing.get(key, ("", 0.0))
             if text != told or now - at >= TELL_AGAIN_SECONDS:
                 self._failing[key] = text, now
-                if tells_of_change(failure.error):
+                if name and tells_of_change(failure.error):
                     self.bindings.rebind(name)  # which says what is missing, and the GRANT
-                log.warning("probe.failed", job_table=name, probe=failure.probe, error=text)
+                where = {"job_table": name} if name else {}
+                log.warning("probe.failed", **where, probe=failure.probe, error=text)
 
     def _tell_findings(self, name: str, findings: Iterable[Finding], *, whole: bool) -> None:
         """Log what is wrong since now, and what no longer is: that is known only where the `whole` look succeeded."""

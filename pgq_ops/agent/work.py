@@ -83,9 +83,11 @@ class Work:
             self._leader, leadership, self._bindings, expected_database(database), self._leadership_changed
         )
         self._leadership = leadership
+        self._collector = Collector(self._probes, store, database=expected_database(database))
+        self._collector.warn_after_seconds = loaded.config.transactions.warn_after.total_seconds()
         self._collecting = Collecting(
             self._probes,
-            Collector(self._probes, store, database=expected_database(database)),
+            self._collector,
             leadership,
             self._bindings,
             self._jobs,
@@ -134,6 +136,7 @@ class Work:
             self._bindings.configure(self._loaded)
             self._journal.look_again()
             self._collecting.leave(before.difference(self._bindings.names()))
+            self._collector.warn_after_seconds = self._loaded.config.transactions.warn_after.total_seconds()
             collect_every = self._loaded.config.agent.collect_every
             self._timetable.every(collect_every, "collect", "probes", self._collecting.round)
         try:

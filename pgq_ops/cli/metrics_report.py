@@ -53,11 +53,14 @@ def collect(loaded: LoadedConfig, names: Sequence[str]) -> Report:
         with telling_what_is_not_set(loaded):
             connection = session.connection()
         tables = bind_tables(connection, with_found_tables(connection, loaded), names)
-        for bound in tables.bound.values():
-            for failure in collector.collect(bound.table).failures:
+        collector.warn_after_seconds = loaded.config.transactions.warn_after.total_seconds()
+        found = [("the database", collector.collect_database(bound.table for bound in tables.bound.values()))]
+        found += [(bound.table.name, collector.collect(bound.table).failures) for bound in tables.bound.values()]
+        for name, failed in found:
+            for failure in failed:
                 if failure.lost:
                     raise failure.error
                 what = " ".join(masked(str(failure.error)).split())
-                failures.append(f"{bound.table.name}: the probe {failure.probe} failed: {what}")
+                failures.append(f"{name}: the probe {failure.probe} failed: {what}")
     text = exposition(store) if tables.bound else ""
     return Report(text, tuple(failures), united(tables.errors.values()))

@@ -53,6 +53,11 @@ class Session:
                 raise
         return self._connection
 
+    @property
+    def current(self) -> AnsweringConnection | None:
+        """The connection as it is, open or lost; None where there is none."""
+        return self._connection
+
     def discard(self) -> None:
         """Give up a connection that is lost or no longer trusted, and count it."""
         if self._connection is not None:

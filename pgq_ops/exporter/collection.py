@@ -4,9 +4,8 @@
     collected = collector.collect(table, reaping=True, news=ReapNews())   # raises nothing a database can cause
     collected.findings, collected.failures, collected.reached
 
-Duration and success of each probe are measured here, in one place. A probe that took t is not run again
-before 100 t, and its values stand until then; one that failed on a lock or the connection is tried again at
-the next call. A failed probe's values are gone at once. One Collector a session, used by one thread.
+What all job tables of the database share is looked at before them, by `collect_database`. One Collector a session, used
+by one thread.
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.checks.look import Look, ReapNews
+from pgq_ops.checks.look import DatabaseLook, Look, ReapNews
 from pgq_ops.checks.registry import findings_of
 from pgq_ops.db.connection import row_security
-from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
-from pgq_ops.exporter.pace import Pace
+from pgq_ops.exporter.collected import Collected
+from pgq_ops.exporter.runs import ProbeFailure, Runs
 from pgq_ops.job_table.queue_labels import queue_labels
+from pgq_ops.probes.database_memory import DatabaseMemory
 from pgq_ops.probes.memory import Memory
-from pgq_ops.probes.registry import PROBES
+from pgq_ops.probes.registry import DATABASE_PROBES, PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,30 +36,10 @@ if TYPE_CHECKING:
     from pgq_ops.exporter.store import Store
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.metrics import Sample
-    from pgq_ops.probes.probe import Probe
+    from pgq_ops.probes.probe import DatabaseProbe, Probe
 
 # The key in the store for what the collection says of itself.
 _HEALTH = "collection"
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeFailure:
-    """A probe that failed: to be logged once by the caller. `lost`: the connection was to blame."""
-
-    probe: str
-    error: Exception
-    lost: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """One collection of one job table. `reached`: the database answered; `whole`: each probe's last run succeeded."""
-
-    look: Look
-    findings: tuple[Finding, ...]
-    failures: tuple[ProbeFailure, ...]
-    reached: bool
-    whole: bool
 
 
 @dataclass(slots=True)
@@ -68,10 +48,16 @@ class _Known:
 
     table: JobTable
     memory: Memory
-    pace: Pace
-    duration: dict[str, float] = field(default_factory=dict)
-    success: dict[str, bool] = field(default_factory=dict)
+    runs: Runs
     looked_at: float | None = None
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What is remembered of the whole database between collections."""
+
+    memory: DatabaseMemory
+    runs: Runs
 
 
 @dataclass(slots=True)
@@ -81,10 +67,32 @@ class Collector:
     session: Session
     store: Store
     probes: tuple[Probe, ...] = PROBES
+    database_probes: tuple[DatabaseProbe, ...] = DATABASE_PROBES
     clock: Callable[[], float] = time.monotonic
     database: str = ""
     """The database's name; until the first session is there, the one that is expected."""
+    warn_after_seconds: float = 60.0
+    """From when on a transaction is a long one."""
     _tables: dict[str, _Known] = field(default_factory=dict)
+    _shared: _Shared | None = None
+
+    def collect_database(self, tables: Iterable[JobTable]) -> tuple[ProbeFailure, ...]:
+        """Run what is due once for all of these job tables; gives what failed, and nothing where nobody was reached."""
+        try:
+            connection = self.session.connection()
+        except Exception:  # noqa: BLE001  # each job table's own collection tells of it
+            self._forget_shared()
+            return ()
+        self.database = connection.info.dbname
+        shared = self._shared
+        if shared is None or shared.memory.database != self.database:
+            memory = DatabaseMemory(self.database, self.clock)
+            shared = self._shared = _Shared(memory, self._runs("", memory.drop_rows))
+        shared.memory.warn_after_seconds = self.warn_after_seconds
+        shared.memory.tables = {table.name: self._oids(table) for table in tables}
+        failures = shared.runs.run_due(self.database_probes, lambda probe: probe.collect(connection, shared.memory))
+        self.store.put("", _HEALTH, shared.runs.samples(self.database))
+        return tuple(failures)
 
     def collect(
         self,
@@ -102,29 +110,35 @@ class Collector:
         self.database = connection.info.dbname
         known = self._known(table)
         before = known.memory.depths
-        failures = self._run_due(connection, known)
+        failures = known.runs.run_due(self.probes, lambda probe: _collected(probe, connection, known))
         if failures and failures[-1].lost:
             return self._not_reached(table, failures[-1].error)
-        depths = known.memory.depths
+        memory = known.memory
         try:
             # Where no look told the time, none has shown either that the database is there.
-            now = depths.at if depths is not None and depths is not before else _now(connection)
+            now = memory.depths.at if memory.depths not in (None, before) else _now(connection)
         except Exception as error:  # noqa: BLE001  # as above
             return self._not_reached(table, error)
-        if known.success.get("jobs"):
+        if known.runs.success.get("jobs"):
             known.looked_at = now
         look = Look(
             table,
-            depths,
-            known.memory.leases,
-            known.memory.support,
+            memory.depths,
+            memory.leases,
+            memory.support,
             reaping,
             reaping_seconds,
             news or ReapNews(),
+            claim=memory.claim,
+            best_claim=memory.best_claim,
+            claim_statements=memory.claim_statements,
+            ready_locked=memory.ready_locked,
+            health=memory.health,
+            database=self._database_look(),
         )
         findings = findings_of(look)
-        self.store.put(table.name, _HEALTH, self._health(table.name, known, findings))
-        return Collected(look, findings, tuple(failures), reached=True, whole=all(known.success.values()))
+        self.store.put(table.name, _HEALTH, self._health(known, findings))
+        return Collected(look, findings, tuple(failures), reached=True, whole=self._whole(known))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
@@ -135,77 +149,66 @@ class Collector:
         """Export nothing more of a job table: another agent leads it, or it is configured no longer."""
         self.store.forget(job_table)
         self._tables.pop(job_table, None)
+        if not self._tables:
+            self._forget_shared()
+
+    def _runs(self, key: str, forget: Callable[[str], None]) -> Runs:
+        return Runs(self.session, self.store, key, self.clock, forget)
 
     def _known(self, table: JobTable) -> _Known:
         known = self._tables.get(table.name)
         if known is None or known.table.relation != table.relation or known.memory.database != self.database:
-            labels = queue_labels(self.database, table.name)
-            known = _Known(table, Memory(self.database, labels, self.clock), Pace(self.clock))
+            memory = Memory(self.database, queue_labels(self.database, table.name), self.clock)
+            known = _Known(table, memory, self._runs(table.name, memory.drop_rows))
             self._tables[table.name] = known
         if known.table is not table:
             known.table, known.memory.support = table, None
         known.memory.labels.configure(policy.queue for policy in table.policies if policy.queue is not None)
         return known
 
-    def _run_due(self, connection: Connection, known: _Known) -> list[ProbeFailure]:
-        """Run what is due, up to a failure that the connection is to blame for."""
-        failures: list[ProbeFailure] = []
-        for probe in self.probes:
-            if known.pace.is_due(probe.name) and not (failures and failures[-1].lost):
-                failures += self._run(probe, connection, known)
-        return failures
+    def _oids(self, table: JobTable) -> frozenset[int]:
+        known = self._tables.get(table.name)
+        seen = known.memory.health if known is not None else None
+        return frozenset({table.relation.oid, *(leaf.oid for leaf in (seen.leaves if seen else ()))})
 
-    def _run(self, probe: Probe, connection: Connection, known: _Known) -> Iterator[ProbeFailure]:
-        """One probe, measured; yields its failure, if it failed."""
-        began = self.clock()
-        name = known.table.name
-        try:
-            with row_security(connection, allowed=known.table.all_visible_policies):
-                samples = probe.collect(connection, known.table, known.memory)
-            self.store.put(name, probe.name, samples)
-            known.success[probe.name] = True
-        except Exception as error:  # noqa: BLE001  # one probe's failure never stops the others
-            known.success[probe.name] = False
-            self.store.remove(name, probe.name)
-            known.memory.drop_rows(probe.name)
-            lost = is_connection_loss(error) or connection.closed
-            if lost:
-                self.session.discard()
-            yield ProbeFailure(probe.name, error, lost)
-            blocked = lost or is_busy(error)
-        else:
-            blocked = False
-        known.duration[probe.name] = self.clock() - began
-        if blocked:
-            known.pace.blocked(probe.name)
-        else:
-            known.pace.looked(probe.name, known.duration[probe.name])
+    def _database_look(self) -> DatabaseLook:
+        if self._shared is None:
+            return DatabaseLook(warn_after_seconds=self.warn_after_seconds)
+        memory = self._shared.memory
+        return DatabaseLook(memory.horizon, memory.transactions, memory.blocking, memory.warn_after_seconds)
+
+    def _whole(self, known: _Known) -> bool:
+        """Whether everything that is judged was read."""
+        shared = self._shared.runs.success if self._shared is not None else {}
+        return all(known.runs.success.values()) and all(shared.values())
+
+    def _forget_shared(self) -> None:
+        self.store.forget("")
+        self._shared = None
 
     def _not_reached(self, table: JobTable, error: Exception) -> Collected:
         if not isinstance(error, PgqOpsError):
             self.session.discard()
+        self._forget_shared()
         known = self._known(table)
-        for probe in self.probes:
-            known.success[probe.name] = False
-            self.store.remove(table.name, probe.name)
-            known.memory.drop_rows(probe.name)
-            known.pace.blocked(probe.name)
-        known.duration.clear()
-        self.store.put(table.name, _HEALTH, self._health(table.name, known, ()))
+        known.runs.not_reached(self.probes)
+        self.store.put(table.name, _HEALTH, self._health(known, ()))
         failures = (ProbeFailure("connection", error, lost=True),)
         return Collected(Look(table), (), failures, reached=False, whole=False)
 
-    def _health(self, name: str, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
-        labels = (self.database, name)
-        yield health.UP.sample(known.success.get("jobs", False), *labels)
+    def _health(self, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
+        labels = (self.database, known.table.name)
+        yield health.UP.sample(known.runs.success.get("jobs", False), *labels)
         if known.looked_at is not None:
             yield health.TIMESTAMP.sample(known.looked_at, *labels)
-        for probe, success in known.success.items():
-            yield health.SUCCESS.sample(success, *labels, probe)
-        for probe, seconds in known.duration.items():
-            yield health.DURATION.sample(seconds, *labels, probe)
+        yield from known.runs.samples(self.database)
         for finding in sorted({(finding.id, str(finding.severity)) for finding in findings}):
             yield health.FINDINGS.sample(1, *labels, *finding)
+
+
+def _collected(probe: Probe, connection: Connection, known: _Known) -> Iterable[Sample]:
+    with row_security(connection, allowed=known.table.all_visible_policies):
+        return probe.collect(connection, known.table, known.memory)
 
 
 def _now(connection: Connection) -> float:

@@ -24,9 +24,9 @@ class Pace:
         """Whether the probe may look now."""
         return self.clock() >= self._not_before.get(probe, 0.0)
 
-    def looked(self, probe: str, seconds: float) -> None:
-        """Note a look that ends now and took so long."""
-        self._not_before[probe] = self.clock() - seconds + _SHARE * seconds
+    def looked(self, probe: str, seconds: float, every_seconds: float = 0.0) -> None:
+        """Note a look that ends now, took so long, and need not be repeated sooner than `every_seconds`."""
+        self._not_before[probe] = self.clock() - seconds + max(_SHARE * seconds, every_seconds)
 
     def blocked(self, probe: str) -> None:
         """Note a look that a lock or the connection kept from happening: it cost nothing and may be repeated."""

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from pgq_ops.exporter import health
-from pgq_ops.probes.registry import PROBES
+from pgq_ops.probes.registry import DATABASE_PROBES, PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
     from pgq_ops.metrics import Family, Sample
 
-FAMILIES: tuple[Family, ...] = (*health.FAMILIES, *(family for probe in PROBES for family in probe.families))
+FAMILIES: tuple[Family, ...] = (
+    *health.FAMILIES,
+    *(family for probe in DATABASE_PROBES for family in probe.families),
+    *(family for probe in PROBES for family in probe.families),
+)
 
 
 class Store(Collector):

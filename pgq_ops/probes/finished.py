@@ -36,6 +36,7 @@ class Finished:
 
     name = "finished"
     families = (FINISHED,)
+    every_seconds = 0.0
 
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Count the jobs that finished since the last look."""

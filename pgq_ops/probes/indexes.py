@@ -23,6 +23,7 @@ class Indexes:
 
     name = "indexes"
     families: tuple[Family, ...] = ()
+    every_seconds = 0.0
 
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Ask again if it is time."""

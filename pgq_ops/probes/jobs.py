@@ -43,6 +43,7 @@ class Jobs:
 
     name = "jobs"
     families = (JOBS, JOBS_EXACT, OLDEST_READY, OLDEST_READY_EXACT, OLDEST_DEAD)
+    every_seconds = 0.0
 
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look at the jobs; leaves the rows in the memory."""

@@ -39,6 +39,7 @@ class Leases:
 
     name = "leases"
     families = (LEASES, OLDEST_EXPIRED)
+    every_seconds = 0.0
 
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look at the running jobs; leaves the rows in the memory."""

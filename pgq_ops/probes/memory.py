@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgq_ops.stats import index_support
 
@@ -14,16 +14,31 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.queue_labels import QueueLabels
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.claim_cost import ClaimCost
+    from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
+    from pgq_ops.stats.ready_locked import ReadyLocked
+    from pgq_ops.stats.table_health import TableHealth
+
+# What a probe leaves in the memory, where it is no more than its last look.
+_ROWS = {
+    "jobs": "depths",
+    "leases": "leases",
+    "claim": "claim",
+    "claim_statements": "claim_statements",
+    "ready_locked": "ready_locked",
+    "table": "health",
+}
 
 
 @dataclass(slots=True)
 class Memory:
     """The memory of one job table's probes; `now()` is monotonic seconds.
 
-    `depths` and `leases` are the rows of the last look, None once it failed.
+    The rows of the last look (`depths`, `leases`, `claim`, ...) are None once it failed. `kept` is for a probe's own
+    use, by its name.
     """
 
     database: str
@@ -45,6 +60,14 @@ class Memory:
     finished: dict[tuple[str, str], int] = field(default_factory=dict)
     """Finished jobs counted so far, by queue label and state."""
 
+    claim: ClaimCost | None = None
+    best_claim: ClaimCost | None = None
+    """The cheapest claim seen so far."""
+    claim_statements: ClaimStatements | None = None
+    ready_locked: ReadyLocked | None = None
+    health: TableHealth | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+
     def supported(self, connection: Connection, table: JobTable) -> IndexSupport:
         """Which questions are cheap: as the probe `indexes` found, or asked now. Raises the driver's errors."""
         if self.support is None:
@@ -53,7 +76,5 @@ class Memory:
 
     def drop_rows(self, probe: str) -> None:
         """Forget the rows of a probe that failed: they must not be judged again."""
-        if probe == "jobs":
-            self.depths = None
-        if probe == "leases":
-            self.leases = None
+        if (rows := _ROWS.get(probe)) is not None:
+            setattr(self, rows, None)

@@ -11,6 +11,8 @@ from pgq_ops.probes.leases import Leases
 from pgq_ops.probes.slo import Slo
 
 if TYPE_CHECKING:
-    from pgq_ops.probes.probe import Probe
+    from pgq_ops.probes.probe import DatabaseProbe, Probe
 
 PROBES: tuple[Probe, ...] = (Indexes(), Jobs(), Leases(), Finished(), Slo())
+DATABASE_PROBES: tuple[DatabaseProbe, ...] = ()
+"""Those that look once for all job tables of the database, before the others."""

@@ -26,6 +26,7 @@ class Slo:
 
     name = "slo"
     families = (OLDEST_READY,)
+    every_seconds = 0.0
 
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Say the promise of each known queue; queues that share a label are under the default one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pgq_ops.db.connection import Limits, Purpose
@@ -15,7 +15,7 @@ from tests.support.jobs import FIELD
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.look import ReapNews
-    from pgq_ops.exporter.collection import Collected
+    from pgq_ops.exporter.collected import Collected
     from pgq_ops.job_table.table import JobTable
     from tests.support.database import Database
 
@@ -44,7 +44,9 @@ class Collection:
 
     def collect(self, *, reaping: bool | None = None, news: ReapNews | None = None) -> Collected:
         self.clock.seconds += 600
+        failed = self.collector.collect_database([self.table])
         self.last = self.collector.collect(self.table, reaping=reaping, news=news)
+        self.last = replace(self.last, failures=(*failed, *self.last.failures))
         return self.last
 
     def healthy(self) -> Collection:

@@ -92,7 +92,7 @@ def test_a_probe_that_took_long_is_not_run_again_before_a_hundred_times_as_long(
     create_field_table(database)
     seen = collection_of(database, FIELD).healthy()
     database.execute("INSERT INTO jobs (queue, status) VALUES ('a', 'pending')")
-    seen.collector._tables["jobs"].pace.looked("jobs", 1.0)
+    seen.collector._tables["jobs"].runs.pace.looked("jobs", 1.0)
     seen.clock.seconds += 98.9
     seen.collector.collect(seen.table)
     assert seen.jobs("a") == {}

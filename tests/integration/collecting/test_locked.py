@@ -102,7 +102,7 @@ def test_while_the_database_is_away_nothing_of_it_is_exported_and_afterwards_all
 def test_a_session_that_was_ended_is_noticed_also_when_no_look_is_due(database: Database) -> None:
     create_field_table(database)
     seen = collection_of(database).healthy()
-    pace = seen.collector._tables["jobs"].pace
+    pace = seen.collector._tables["jobs"].runs.pace
     for probe in seen.collector.probes:
         pace.looked(probe.name, 1_000.0)
     assert seen.collect().reached
