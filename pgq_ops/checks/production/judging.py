@@ -11,7 +11,7 @@ from psycopg import errors
 
 from pgq_ops.checks.production.verdict import unknown
 from pgq_ops.checks.wording import command
-from pgq_ops.db.connection import Limits, bound, row_security
+from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.db.wording import in_words
 from pgq_ops.errors import NotPermitted
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
     from pgq_ops.checks.production.registry import Point
     from pgq_ops.checks.production.verdict import Verdict
-    from pgq_ops.db.answers import AnsweringConnection
 
 POINT_LIMITS = Limits(statement_ms=250, lock_ms=50)
 """A point's statements read the catalog, or a bounded piece of the table through an index."""
@@ -38,15 +37,13 @@ class Judged:
 
 
 def judge(
-    connection: AnsweringConnection,
-    examination: Examination,
-    points: Iterable[Point],
-    until: float,
-    clock: Callable[[], float] = time.monotonic,
+    examination: Examination, points: Iterable[Point], until: float, clock: Callable[[], float] = time.monotonic
 ) -> tuple[Judged, ...]:
-    """Judge every point; none is begun once `clock()` has passed `until`. Raises only where the connection is lost."""
-    bound(connection, POINT_LIMITS)
-    with row_security(connection, allowed=examination.table.all_visible_policies):
+    """Judge every point; none is begun once `clock()` has passed `until`. Raises only where the connection is lost.
+
+    The examination's connection is to have POINT_LIMITS.
+    """
+    with row_security(examination.connection, allowed=examination.table.all_visible_policies):
         return tuple(
             Judged(
                 point.ID,

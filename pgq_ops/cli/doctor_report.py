@@ -1,0 +1,111 @@
+"""Examines job tables for the command: the ordinary look, the checklist's points, and what the tasks would do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pgq_ops.checks.finding import Severity
+from pgq_ops.checks.production.examination import Examination
+from pgq_ops.checks.production.judging import POINT_LIMITS, Judged, judge
+from pgq_ops.checks.production.registry import POINTS
+from pgq_ops.checks.production.verdict import Outcome
+from pgq_ops.cli.doctor_plans import Planned, plans
+from pgq_ops.cli.inspection.inspector import Inspector
+from pgq_ops.cli.job_tables import with_found_tables
+from pgq_ops.cli.setting import session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pgq_ops.checks.finding import Finding
+    from pgq_ops.cli.inspection.view import Round, TableView
+    from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.config.model import Config
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.errors import PgqOpsError
+
+# The whole is to be done within two seconds (the promise of --help); the look before and the plans after get the rest.
+_POINTS_SECONDS = 1.0
+_WORST_FIRST = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One job table; without points where it could not be bound, and `view.error` says why."""
+
+    view: TableView
+    judged: tuple[Judged, ...] = ()
+    planned: tuple[Planned, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong, the worst first: by the look, and by the points."""
+        of_points = [one.verdict.finding for one in self.judged if one.verdict.finding is not None]
+        told = {finding.id for finding in of_points}
+        found = [*(finding for finding in self.view.findings if finding.id not in told), *of_points]
+        return tuple(sorted(found, key=lambda finding: _WORST_FIRST.index(finding.severity)))
+
+    def with_outcome(self, outcome: Outcome) -> list[Judged]:
+        """The points that came to this."""
+        return [one for one in self.judged if one.verdict.outcome is outcome]
+
+    def as_json(self) -> dict[str, Any]:
+        """The table as `--json` shows it."""
+        return {
+            "name": self.view.name,
+            "table": self.view.table,
+            "findings": [finding.as_json() for finding in self.findings],
+            "checks": [
+                {
+                    "id": one.id,
+                    "title": one.title,
+                    "outcome": str(one.verdict.outcome),
+                    "text": one.verdict.text,
+                    "remedy": one.verdict.remedy if one.verdict.finding is None else one.verdict.finding.remedy,
+                    "finding": None if one.verdict.finding is None else one.verdict.finding.as_json(),
+                }
+                for one in self.judged
+            ],
+            "would_do": {one.task: one.as_json() for one in self.planned},
+            "not_read": dict(self.view.not_read),
+            "error": None if self.view.error is None else str(self.view.error),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All job tables asked for, in the order of the configuration. `seen`: the round of looks that came first."""
+
+    seen: Round
+    tables: tuple[Examined, ...]
+
+    def counted(self, severity: str) -> int:
+        """How many findings are of this severity."""
+        return sum(finding.severity == severity for one in self.tables for finding in one.findings)
+
+    def failure(self) -> PgqOpsError | None:
+        """What the command ends with after showing what there is: as `inspect` does."""
+        return self.seen.failure()
+
+    def as_json(self) -> dict[str, Any]:
+        """The document."""
+        return {"job_tables": [one.as_json() for one in self.tables]}
+
+
+def examine(loaded: LoadedConfig, names: Sequence[str]) -> Report:
+    """Examine the named job tables (all if none). Raises DatabaseUnreachable, NotPermitted, UsageError."""
+    with Inspector(loaded, names) as inspector:
+        seen = inspector.look()
+    with session(loaded, "examine the job tables", limits=POINT_LIMITS) as connection:
+        config = with_found_tables(connection, loaded).config
+        return Report(seen, tuple(_examined(connection, config, view) for view in seen.tables))
+
+
+def _examined(connection: Connection, config: Config, view: TableView) -> Examined:
+    if view.look is None:
+        return Examined(view)
+    examination = Examination(connection, view.look.table, config, view.look)
+    judged = judge(examination, POINTS, time.monotonic() + _POINTS_SECONDS)
+    return Examined(view, judged, plans(connection, view.look.table, config))
