@@ -153,12 +153,20 @@ class JobTable:
         """The types of `key_columns()`."""
         return [part.type_name for part in self.key] if self.key else ["oid", "tid"]
 
-    def key_text(self) -> sql.Composable:
-        """The row's address as one text: the key's own text, or a row literal of several columns."""
-        columns = self.key_columns()
+    def key_text(self, other: str | None = None) -> sql.Composable:
+        """The row's address as one text: the key's own text, or a row literal of several columns.
+
+        Of `j`, or of `other`'s row whose key stands in its columns pgq_ops_key_1, pgq_ops_key_2, ...
+        """
+        columns = self.key_columns() if other is None else self.key_in(other)
         if len(columns) == 1:
             return sql.SQL("{}::text").format(columns[0])
         return sql.SQL("ROW({})::text").format(sql.SQL(", ").join(columns))
+
+    def key_in(self, other: str) -> list[sql.Composable]:
+        """The columns of `other` in which a row's key stands."""
+        numbers = range(1, len(self.key_columns()) + 1)
+        return [sql.SQL("{}.{}").format(identifier(other), identifier(f"pgq_ops_key_{number}")) for number in numbers]
 
     def shown_id(self) -> sql.Composable:
         """The mapped `id` as text, for people; the row's address where none is mapped."""
@@ -167,9 +175,5 @@ class JobTable:
 
     def same_row(self, other: str) -> sql.Composable:
         """The condition that `j` is the row whose key stands in `other`'s columns pgq_ops_key_1, pgq_ops_key_2, ..."""
-        return all_of(
-            [
-                sql.SQL("{} = {}.{}").format(part, identifier(other), identifier(f"pgq_ops_key_{number}"))
-                for number, part in enumerate(self.key_columns(), 1)
-            ]
-        )
+        pairs = zip(self.key_columns(), self.key_in(other), strict=True)
+        return all_of([sql.SQL("{} = {}").format(part, taken) for part, taken in pairs])

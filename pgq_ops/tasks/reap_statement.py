@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import errors, pq
 from psycopg import sql as composing
@@ -19,6 +19,7 @@ from pgq_ops.job_table.quoting import all_of, identifier
 from pgq_ops.tasks.reap_batch import MOST_IDS, Batch
 from pgq_ops.tasks.reap_leaves import is_attached
 from pgq_ops.tasks.reap_page import GOES_ON
+from pgq_ops.tasks.reap_report import ReapReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,10 +115,10 @@ class ReapStatement:
         self, connection: Connection, page: Page, skip: Sequence[str] = (), *, with_queue: bool = True
     ) -> Place | None:
         """Lock the first takeable row of the page, inside the caller's transaction; None where there is none."""
-        query = composing.SQL("SELECT taken.pgq_ops_key, {}, ARRAY[{}]::text[] FROM ({}) AS taken")
+        query = composing.SQL("SELECT {}, {}, ARRAY[{}]::text[] FROM ({}) AS taken")
         queue = composing.SQL("taken.pgq_ops_queue" if with_queue else "NULL::text")
         parameters = page.parameters | {"limit": 1, "skip": list(skip)}
-        composed = query.format(queue, self.order.position(), self._take(page))
+        composed = query.format(self.table.key_text("taken"), queue, self.order.position(), self._take(page))
         row = connection.execute(composed, parameters).fetchone()
         return None if row is None else Place(*row)
 
@@ -127,7 +128,7 @@ class ReapStatement:
         return None if self.requeues_only else self.table.dead_letters
 
     def _fragments(self) -> dict[str, composing.Composable]:
-        changes = ReapChanges(self.table, self.policy, self.ceiling)
+        changes, report = ReapChanges(self.table, self.policy, self.ceiling), ReapReport(self.table, self.order)
         moving = self.letters is not None
         return {
             "table": self.relation.sql,
@@ -145,9 +146,9 @@ class ReapStatement:
             "assignments": changes.assignments(),
             "carried": composing.SQL(", ").join([self.order.carried(), *self._logged(changes)]),
             "reported": composing.SQL(", ").join(
-                composing.SQL("{} AS {}").format(value, identifier(name)) for name, value in self._reported().items()
+                composing.SQL("{} AS {}").format(value, identifier(name)) for name, value in report.kept().items()
             ),
-            "names": composing.SQL(", ").join(map(identifier, self._reported())),
+            "names": composing.SQL(", ").join(map(identifier, report.kept())),
             "order": self.order.terms(),
             "lock": composing.SQL("FOR UPDATE" if moving or self.table.moves_rows else "FOR NO KEY UPDATE"),
         }
@@ -164,16 +165,6 @@ class ReapStatement:
             ),
         ]
 
-    def _reported(self) -> dict[str, composing.Composable]:
-        """What the report tells of a row that was written, over `j` and `taken`."""
-        shown = self.table.shown_id()
-        return {
-            "pgq_ops_key": composing.SQL("taken.pgq_ops_key"),
-            "pgq_ops_queue": composing.SQL("taken.pgq_ops_queue"),
-            "pgq_ops_bury": composing.SQL("taken.pgq_ops_bury"),
-            "pgq_ops_id": composing.SQL("taken.pgq_ops_key") if shown == self.table.key_text() else shown,
-        }
-
     def _take(self, page: Page) -> composing.Composed:
         return sql.statement("reap/take_expired", self._fragments() | {"page": all_of(self._conditions(page))})
 
@@ -187,29 +178,18 @@ class ReapStatement:
         return conditions
 
     def _batch(self, page: Page) -> composing.Composed:
-        fragments = self._fragments() | {"take_expired": self._take(page), "record": self._record()}
+        report = ReapReport(self.table, self.order)
+        record = report.record() if self.logged else composing.SQL("")
+        fragments = self._fragments() | {"take_expired": self._take(page), "record": record}
         letters = self.letters
         if letters is None:
-            return sql.statement("reap/reap_batch", fragments | {"report": self._report("0")})
+            return sql.statement("reap/reap_batch", fragments | {"report": report.statement("0")})
         written = ReapChanges(self.table, self.policy).bury_writes()
         values = [written.get(name, column(name)) for name in letters.columns]
         moving = {
             "dead_letter_table": letters.relation.sql,
             "copied_columns": composing.SQL(", ").join(identifier(name) for name in letters.columns),
             "copied_values": composing.SQL(", ").join(values),
-            "report": self._report("(SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)"),
+            "report": report.statement("(SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)"),
         }
         return sql.statement("reap/reap_batch_moving", fragments | moving)
-
-    def _record(self) -> composing.Composable:
-        if not self.logged:
-            return composing.SQL("")
-        return composing.SQL(", recorded AS (\n{}\n)").format(sql.statement("reap/record_batch"))
-
-    def _report(self, not_copied: LiteralString) -> composing.Composed:
-        fragments = {
-            "position": self.order.position(),
-            "last_first": self.order.last_first(),
-            "not_copied": composing.SQL(not_copied),
-        }
-        return sql.statement("reap/report_batch", fragments)

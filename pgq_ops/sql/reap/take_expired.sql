@@ -3,7 +3,6 @@
 -- %(skip)s: addresses (text array) of rows that were refused lately and are left alone for now.
 -- After the lock PostgreSQL checks the condition again on the newest version: a heartbeat that won is let alone.
 SELECT {key_columns},
-       {key_text} AS pgq_ops_key,
        {queue} AS pgq_ops_queue,
        {reaches_cap} AS pgq_ops_bury,
        {carried}

@@ -151,4 +151,5 @@ def test_a_batch_asks_once_and_not_for_each_row(database: Database) -> None:
     # One at each level, and one above the table.
     assert 1 <= sum(node["Actual Loops"] for node in looks) <= 3
     asked = [node for node in nodes(document["Plan"]) if node.get("Subplan Name", "").startswith("SubPlan")]
-    assert max(node["Actual Loops"] for node in asked) <= 1
+    # Once, and the report once for those given back and once for those buried; not 500 times.
+    assert max(node["Actual Loops"] for node in asked) <= 2
