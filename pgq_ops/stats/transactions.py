@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.db.prepared import prepared_statements
+from pgq_ops.stats import bounded
+from pgq_ops.stats.session_ending import printed, remedy
+
+if TYPE_CHECKING:
+    from psycopg import sql as composing
+
+    from pgq_ops.db.connection import Connection
+
+IDLE = "idle in transaction"
+"""How the states begin of those that wait for their client; one whose statement failed is `(aborted)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +40,59 @@ class Transaction:
     superuser: bool
     query: str = ""
 
+    @property
+    def session(self) -> str:
+        """What `pgq-ops transactions end` takes."""
+        return printed(self.pid, self.started)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for its client."""
+        return self.state.startswith(IDLE)
+
+    @property
+    def holds_vacuum(self) -> bool:
+        """Whether VACUUM has to keep rows for it."""
+        return self.xid_age is not None
+
+    @property
+    def remedy(self) -> str:
+        """The command that ends it."""
+        return remedy(self.pid, self.started, superuser=self.superuser)
+
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """The longest first. `visible`: whether the role sees other sessions; without it `sessions` are its own at most."""
+    """The longest first. `visible`: whether the role sees other sessions; without it `sessions` are its own at most.
+
+    `waiting`: how many sessions wait for a lock just now, those without a transaction's start included.
+    """
 
     sessions: tuple[Transaction, ...] = ()
     visible: bool = True
+    waiting: int = 0
+
+    def longer_than(self, seconds: float) -> tuple[Transaction, ...]:
+        """Those that began longer ago."""
+        return tuple(one for one in self.sessions if one.seconds > seconds)
+
+    def idle_for(self, seconds: float) -> tuple[Transaction, ...]:
+        """Those that have been idle for longer, the longest idle first."""
+        idle = [one for one in self.sessions if one.idle and (one.idle_seconds or 0.0) > seconds]
+        return tuple(sorted(idle, key=lambda one: -(one.idle_seconds or 0.0)))
+
+
+def read(connection: Connection) -> Transactions:
+    """Look once, waiting for nothing; raises the driver's errors. Planned once a session, which takes longer than it.
+
+    Left out are our own sessions, and whoever vacuums or builds an index concurrently.
+    """
+    with prepared_statements(connection):
+        rows = connection.execute(_statement(), {}, prepare=True).fetchall()
+    visible, waiting = rows[0][:2]
+    return Transactions(tuple(Transaction(*row[2:]) for row in rows if row[2] is not None), visible, waiting)
+
+
+@cache
+def _statement() -> composing.SQL:
+    return bounded.composed_once(sql.statement("stats/transactions"))

@@ -1,0 +1,32 @@
+-- The client sessions of this database with an open transaction, the longest first, our own left out, and those that
+-- vacuum or build an index concurrently: these take hours by their nature, and are no transaction of a client's.
+-- Each row begins with whether the role sees other sessions, and how many of them wait for a lock; without sessions
+-- there is one row with nothing else. A start is exact (epoch seconds as text); durations are seconds by the
+-- database's clock. The function behind pg_stat_activity is asked once: two looks at the view take thrice as long.
+WITH seen AS MATERIALIZED (
+    SELECT s.pid, s.usesysid, s.application_name, s.client_addr, s.state, s.xact_start, s.state_change, s.backend_xid,
+           s.backend_xmin, s.query, s.backend_type, s.wait_event_type
+    FROM pg_stat_get_activity(NULL) AS s
+    WHERE s.datid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+      AND s.application_name NOT LIKE 'pgq-ops/%%'
+)
+SELECT whole.visible, whole.waiting, a.pid, extract(epoch FROM a.xact_start)::text, a.application_name,
+       pg_get_userbyid(a.usesysid)::text, COALESCE(host(a.client_addr), ''), a.state,
+       greatest(0, extract(epoch FROM clock_timestamp() - a.xact_start))::float8,
+       CASE WHEN a.state LIKE 'idle in transaction%%'
+            THEN greatest(0, extract(epoch FROM clock_timestamp() - a.state_change))::float8 END,
+       greatest(age(a.backend_xid), age(a.backend_xmin)),
+       COALESCE((SELECT u.rolsuper FROM pg_roles AS u WHERE u.oid = a.usesysid), false), a.query
+FROM (
+    SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS visible,
+           (SELECT count(*) FROM seen AS w WHERE w.wait_event_type = 'Lock')::int AS waiting
+) AS whole
+LEFT JOIN seen AS a
+    ON a.backend_type = 'client backend' AND a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
+       AND a.pid <> ALL (ARRAY(
+           SELECT v.pid FROM pg_stat_progress_vacuum AS v
+           UNION ALL
+           SELECT c.pid FROM pg_stat_progress_create_index AS c WHERE c.command LIKE '%% CONCURRENTLY'
+       ))
+ORDER BY a.xact_start
+LIMIT 1000
