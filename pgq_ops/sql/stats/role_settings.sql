@@ -1,0 +1,26 @@
+-- What sessions of roles (%(roles)s, an array of oids) in this database begin with, for some settings (%(names)s, a text
+-- array; those that the server does not have are left out). One row a role and setting: its `unit`, and its value as
+-- written with where it comes from. NULL: the server's own value cannot be told, since this role has one of its own.
+WITH written AS (
+    SELECT w.setrole, w.setdatabase, split_part(e.entry, '=', 1) AS name, substr(e.entry, strpos(e.entry, '=') + 1) AS value
+    FROM pg_db_role_setting AS w CROSS JOIN LATERAL unnest(w.setconfig) AS e(entry)
+    WHERE w.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+), server AS (
+    SELECT s.name, COALESCE(s.unit, '') AS unit,
+           CASE WHEN NOT EXISTS (SELECT FROM written AS w JOIN pg_roles AS r ON r.oid = w.setrole
+                                 WHERE w.name = s.name AND r.rolname = session_user) THEN s.reset_val END AS value
+    FROM pg_settings AS s
+    WHERE s.name = ANY (%(names)s::text[])
+)
+SELECT roles.oid::bigint, server.name, server.unit, COALESCE(own.value, server.value), COALESCE(own.source, 'server')
+FROM unnest(%(roles)s::oid[]) AS roles(oid)
+CROSS JOIN server
+LEFT JOIN LATERAL (
+    SELECT w.value,
+           CASE WHEN w.setrole <> 0 AND w.setdatabase <> 0 THEN 'role in database' WHEN w.setrole <> 0 THEN 'role'
+                WHEN w.setdatabase <> 0 THEN 'database' ELSE 'all roles' END AS source
+    FROM written AS w
+    WHERE w.name = server.name AND w.setrole IN (0, roles.oid)
+    ORDER BY (w.setrole <> 0) DESC, (w.setdatabase <> 0) DESC
+    LIMIT 1
+) AS own ON true
