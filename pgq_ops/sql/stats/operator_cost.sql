@@ -1,0 +1,2 @@
+-- What the planner charges for an operator.
+SELECT current_setting('cpu_operator_cost')::float8
