@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.stats import bounded
+from pgq_ops.stats.horizon_remedies import remedy_of
+from pgq_ops.stats.horizon_rows import Row, Rows
+
+if TYPE_CHECKING:
+    from psycopg import sql as composing
+
+    from pgq_ops.db.connection import Connection
+
+KINDS = ("backend", "prepared", "slot", "standby")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
     """One of those who hold the horizon back; `kind` is `backend`, `prepared`, `slot` or `standby`.
 
-    `name`: application_name, gid or slot. `seconds` since its transaction began (prepared: was prepared; None: not
-    known). `xid_age`: transactions since. `remedy`: the command that ends it. `started`: of a session's transaction,
-    as `pgq-ops transactions` prints it.
+    `name`: application_name, gid or slot. `seconds` since its transaction began (prepared: was prepared; slot: nobody
+    has used it; None: not known). `xid_age`: transactions since. `remedy`: the command that ends it, in a shell for a
+    client's session and in SQL for all else. `started`: of a session's transaction, as `pgq-ops transactions` prints
+    it. `backend_type`: of a session, as pg_stat_activity has it.
     """
 
     kind: str
@@ -23,6 +38,7 @@ class Holder:
     xid_age: int
     remedy: str
     started: str = ""
+    backend_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +46,48 @@ class Horizon:
     """The holders, the oldest first, and the horizon's age in transactions, which tells more than any one of them.
 
     `catalog_xmin_age` is that of logical slots, which hold catalogs back and no user's table; None without any.
-    `visible`: whether the role sees other sessions' transactions; what it does not see is missing, not absent.
+    `visible`: whether the role sees other sessions' transactions; what it does not see is missing, not absent. `role`:
+    the one that looked.
     """
 
     age_xids: int
     holders: tuple[Holder, ...] = ()
     catalog_xmin_age: int | None = None
     visible: bool = True
+    role: str = ""
+
+
+def read(connection: Connection) -> Horizon:
+    """Look once, at no table and waiting for nothing. Raises the driver's errors."""
+    rows = Rows([Row(*row) for row in connection.execute(_look(), {}).fetchall()])
+    now = float(rows.ours.began or 0)
+    holders = [_holder(kind, row, xid_age, now) for kind, row, xid_age in rows.holding()]
+    holders.sort(key=lambda holder: (-holder.xid_age, -(holder.seconds or 0.0), holder.name, holder.pid or 0))
+    return Horizon(
+        max((holder.xid_age for holder in holders), default=0),
+        tuple(holders),
+        max((0, *rows.catalog_ages)) if rows.catalog_ages else None,
+        rows.ours.visible is True,
+        rows.ours.user or "",
+    )
+
+
+def _holder(kind: str, row: Row, xid_age: int, now: float) -> Holder:
+    seconds = None if row.began is None else max(0.0, now - float(row.began))
+    return Holder(
+        kind,
+        row.pid,
+        row.name or "",
+        row.user or "",
+        row.state or "",
+        seconds,
+        xid_age,
+        remedy_of(kind, row),
+        (row.began or "") if kind == "backend" else "",
+        row.backend_type or "",
+    )
+
+
+@cache
+def _look() -> composing.SQL:
+    return bounded.composed_once(sql.statement("stats/horizon"))

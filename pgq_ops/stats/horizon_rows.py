@@ -1,0 +1,81 @@
+"""Which of those that can hold back the horizon do so for this database's ordinary tables.
+
+As ComputeXidHorizons has it (procarray.c), as far as others can see: of the sessions those of this database, but for
+lazy VACUUMs (PROC_IN_VACUUM) and walsenders that decode (PROC_IN_LOGICAL_DECODING); a walsender that streams to a
+standby, for all databases; prepared transactions of this database; slots, for all databases, by their xmin. ANALYZE,
+VACUUM FULL and CREATE INDEX CONCURRENTLY hold as any statement does (leaving out the latter corrupted indexes, to 14.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# A walsender that does not stream yet is a session like others: it may copy a table, or keep an exported snapshot.
+_NOT_STREAMING = "startup"
+_SLOTS = frozenset({"physical", "logical"})
+
+
+class Row(NamedTuple):
+    """A row of sql/stats/horizon.sql.
+
+    `what`: a `session`, a `prepared` transaction, a slot (`physical` or `logical`), or by its mere pid a `sender` of
+    WAL or a `vacuum`.
+    """
+
+    what: str
+    pid: int | None
+    name: str | None
+    user: str | None
+    state: str | None
+    backend_type: str | None
+    began: str | None
+    xid_age: int | None
+    catalog_age: int | None
+    database: int | None
+    superuser: bool | None
+    visible: bool | None
+
+
+class Rows:
+    """The rows of one look, sorted."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self.ours = next(row for row in rows if row.visible is not None)
+        """The session that looked. Its transaction began now."""
+        self.catalog_ages = [row.catalog_age for row in rows if row.catalog_age is not None]
+        self._vacuuming = {row.pid for row in rows if row.what == "vacuum"}
+        self._senders = {row.pid: row.state for row in rows if row.what == "sender"}
+        self._decoding = {row.pid for row in rows if row.what == "logical"}
+
+    def holding(self) -> Iterator[tuple[str, Row, int]]:
+        """Kind, row and age in transactions of those that hold; what is no session gets a state too."""
+        for row in self._rows:
+            if row.xid_age is not None and row is not self.ours and (kind := self._kind(row)):
+                yield kind, row._replace(state=self._state(kind, row)), max(0, row.xid_age)
+
+    def _state(self, kind: str, row: Row) -> str | None:
+        if kind == "slot":
+            return "inactive" if row.pid is None else "active"
+        if kind == "standby":
+            return self._senders[row.pid]
+        return "prepared" if kind == "prepared" else row.state
+
+    def _kind(self, row: Row) -> str:
+        """What kind of holder it is; empty for none."""
+        if row.what in _SLOTS:
+            return "slot"
+        if row.what == "session" and row.pid in self._senders:
+            return self._kind_of_sender(row)
+        if row.pid in self._vacuuming or row.database != self.ours.database:
+            return ""
+        return "prepared" if row.what == "prepared" else "backend"
+
+    def _kind_of_sender(self, row: Row) -> str:
+        """As `_kind`; one whose state is not visible (None) streams, for most do."""
+        if self._senders[row.pid] != _NOT_STREAMING:
+            return "" if row.pid in self._decoding else "standby"
+        return "backend" if row.database == self.ours.database else ""
