@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks import (
+    blocked,
     dead_letter_cascade,
     expired_leases,
+    idle_in_transaction,
+    long_transactions,
     missing_indexes,
     missing_leases,
     oldest_ready,
@@ -24,10 +27,13 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 _MODULES = (
+    blocked,
     expired_leases,
     stale_leases,
     missing_leases,
     oldest_ready,
+    idle_in_transaction,
+    long_transactions,
     reaping_trouble,
     suspicious_leases,
     missing_indexes,
