@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from pgq_ops.agent.bindings import Bindings
+    from pgq_ops.agent.recording import Recorder
     from pgq_ops.agent.task_jobs import TaskJobs
     from pgq_ops.checks.finding import Finding
     from pgq_ops.db.session import Session
@@ -42,6 +43,7 @@ class Collecting:
     leadership: Leadership
     bindings: Bindings
     jobs: TaskJobs
+    recorder: Recorder
     stopping: Event
     _led_since: dict[str, float] = field(default_factory=dict)
     _open: dict[str, dict[str, Finding]] = field(default_factory=dict)
@@ -94,6 +96,8 @@ class Collecting:
             return
         self._tell_failures(name, collected.failures)
         self._tell_findings(name, collected.findings, whole=collected.whole)
+        if collected.reached:
+            self.recorder.note(table, collected.findings, whole=collected.whole)
 
     def _tell_failures(self, name: str, failures: Iterable[ProbeFailure]) -> None:
         """Log a probe's failure when it is another than the last one, or was told long ago."""

@@ -15,6 +15,7 @@ from pgq_ops.agent.bindings import Bindings
 from pgq_ops.agent.collecting import Collecting
 from pgq_ops.agent.database_name import expected_database
 from pgq_ops.agent.leading import Leading
+from pgq_ops.agent.recording import Recorder
 from pgq_ops.agent.task_jobs import TaskJobs
 from pgq_ops.db.connection import LEADER_LIMITS, PROBE_LIMITS, Purpose
 from pgq_ops.db.session import Session
@@ -76,6 +77,7 @@ class Work:
         leadership = Leadership(self._leader, loaded.config.agent.mode, settle)
         self._bindings = Bindings(loaded, must_fit=failed is not None)
         self._journal = Journal()
+        self._recorder = Recorder(loaded.config.agent.mode)
         supervisor = Supervisor(self._leader, leadership, self._journal, self._stopping.is_set)
         tasks = tuple((kind, kind.make(settle.settled)) for kind in kinds)
         self._jobs = TaskJobs(tasks, self._timetable, "leader", supervisor, self._bindings)
@@ -91,12 +93,14 @@ class Work:
             leadership,
             self._bindings,
             self._jobs,
+            self._recorder,
             self._stopping,
         )
 
     def start(self) -> None:
         """Begin; returns at once, whether or not the database can be reached."""
         self._timetable.every(TICK, "tick", "leader", self._tick)
+        self._timetable.every(TICK, "record", "leader", self._record)
         self._timetable.every(PRUNE, "prune", "leader", self._prune, spread=True)
         self._timetable.every(self._loaded.config.agent.collect_every, "collect", "probes", self._collecting.round)
         self._timetable.start()
@@ -135,6 +139,7 @@ class Work:
             before = frozenset(self._bindings.names())
             self._bindings.configure(self._loaded)
             self._journal.look_again()
+            self._recorder.look_again()
             self._collecting.leave(before.difference(self._bindings.names()))
             self._collector.warn_after_seconds = self._loaded.config.transactions.warn_after.total_seconds()
             collect_every = self._loaded.config.agent.collect_every
@@ -162,9 +167,17 @@ class Work:
         self._jobs.soon(gained)
         self._timetable.soon("collect")
 
+    def _record(self) -> None:
+        connection = self._leadership.connection()
+        if connection is not None:
+            self._recorder.write(connection, self._leadership.led())
+
     def _prune(self) -> None:
         connection = self._leadership.connection()
-        if connection is not None and self._leadership.led() and self._loaded.config.agent.mode == "manage":
+        if connection is None or not self._leadership.led():
+            return
+        self._recorder.prune(connection)
+        if self._loaded.config.agent.mode == "manage":
             self._journal.prune(connection)
 
     def _job_failed(self, name: str, error: Exception) -> None:

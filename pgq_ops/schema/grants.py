@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
+from pgq_ops.schema.findings import FINDINGS_SINCE
 from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
 from pgq_ops.schema.tier import Tier
 from pgq_ops.schema.versions import installed
@@ -139,13 +140,21 @@ def _monitor(role: str, *, monitors: bool) -> Iterator[Grant]:
 
 
 def _own_schema(connection: Connection, role: str, tiers: Collection[Tier]) -> Iterator[Grant]:
-    if installed(connection) is None:
+    version = installed(connection)
+    if version is None:
         yield Grant("the schema pgq_ops is not installed; after `pgq-ops install` it needs grants too")
         return
     to = f"TO {quoted(role)}"
     why = "to read what pgq-ops remembers"
     yield Grant(why, f"GRANT USAGE ON SCHEMA pgq_ops {to}")
     yield Grant(why, f"GRANT SELECT ON TABLE pgq_ops.schema_version, pgq_ops.task, pgq_ops.reap_log {to}")
+    if version >= FINDINGS_SINCE:
+        history = "pgq_ops.finding, pgq_ops.finding_change, pgq_ops.watch"
+        yield Grant(why, f"GRANT SELECT ON TABLE {history} {to}")
+        if set(tiers) != {Tier.DEAD}:  # which is a person's, not the agent's
+            why = "to remember what was wrong when; an agent that only observes does so too"
+            yield Grant(why, f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.finding, pgq_ops.watch {to}")
+            yield Grant(why, f"GRANT INSERT, DELETE ON TABLE pgq_ops.finding_change {to}")
     if set(tiers) - {Tier.OBSERVE, Tier.DEAD}:
         yield Grant("to remember the runs of tasks", f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.task {to}")
     if Tier.REAP in tiers:

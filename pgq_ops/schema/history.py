@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # take (the longest backoff that is usual, an hour, fits in 700 times).
 KEEP_SECONDS = 30 * 86_400.0
 PRUNE_BATCH = 5_000
+RUNS_SINCE = 1
+"""The version of the schema that remembers the runs of tasks."""
 RETRIES_SINCE = 2
 """The version of the schema whose log takes retries."""
 _LONGEST_MESSAGE = 1_000  # characters; an error's text can hold a whole row

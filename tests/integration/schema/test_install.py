@@ -60,7 +60,7 @@ def test_installing_makes_the_tables_and_installing_again_changes_nothing(
     assert install(connection) == versions()
     assert installed(connection) == newest()
     require(connection)
-    assert tables(database) == ["reap_log", "schema_version", "task"]
+    assert tables(database) == ["finding", "finding_change", "reap_log", "schema_version", "task", "watch"]
     database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'requeued')")
     when = database.rows("SELECT version, installed_at FROM pgq_ops.schema_version")
 
@@ -101,7 +101,8 @@ def test_a_half_finished_installation_is_taken_up_again(connection: Connection, 
     database.execute("CREATE SCHEMA pgq_ops")
     assert installed(connection) is None
     assert install(connection) == versions()
-    database.execute("DELETE FROM pgq_ops.schema_version; DROP TABLE pgq_ops.task, pgq_ops.reap_log")
+    made = ", ".join(f"pgq_ops.{name}" for name in tables(database) if name != "schema_version")
+    database.execute(f"DELETE FROM pgq_ops.schema_version; DROP TABLE {made}")
     assert installed(connection) is None
     assert install(connection) == versions()
     assert installed(connection) == newest()

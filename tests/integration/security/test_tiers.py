@@ -176,6 +176,8 @@ def test_by_the_catalog_the_role_may_do_this_and_nothing_else(tried: Tried) -> N
     assert tried.may("pgq_ops.schema_version") == reading
     assert tried.may("pgq_ops.task") == (reading if tried.tier is Tier.OBSERVE else running)
     assert tried.may("pgq_ops.reap_log") == ({"SELECT", "INSERT", "DELETE"} if tried.tier is Tier.REAP else reading)
+    assert tried.may("pgq_ops.finding") == tried.may("pgq_ops.watch") == running
+    assert tried.may("pgq_ops.finding_change") == {"SELECT", "INSERT", "DELETE"}
     for schema in ("public", "pgq_ops"):
         assert not tried.database.value("SELECT has_schema_privilege(%s, %s, 'CREATE')", [tried.role, schema])
     assert not tried.database.value("SELECT has_database_privilege(%s, current_database(), 'CREATE')", [tried.role])
