@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.metrics import Sample
     from pgq_ops.probes.database_memory import DatabaseMemory
-    from pgq_ops.stats.horizon import Horizon
 
 AGE = Family(
     "horizon_age_xids",
@@ -38,7 +37,7 @@ VISIBILITY = Family(
 )
 
 
-class HorizonProbe:
+class Horizon:
     """The probe."""
 
     name = "horizon"
@@ -51,7 +50,7 @@ class HorizonProbe:
         return list(_samples(memory.horizon, memory.database))
 
 
-def _samples(found: Horizon, database: str) -> Iterator[Sample]:
+def _samples(found: horizon.Horizon, database: str) -> Iterator[Sample]:
     yield AGE.sample(found.age_xids, database)
     yield CATALOG_XMIN_AGE.sample(found.catalog_xmin_age or 0, database)
     yield VISIBILITY.sample(found.visible, database)

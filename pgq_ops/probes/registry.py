@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.probes.finished import Finished
+from pgq_ops.probes.horizon import Horizon
 from pgq_ops.probes.indexes import Indexes
 from pgq_ops.probes.jobs import Jobs
 from pgq_ops.probes.leases import Leases
@@ -15,5 +16,5 @@ if TYPE_CHECKING:
     from pgq_ops.probes.probe import DatabaseProbe, Probe
 
 PROBES: tuple[Probe, ...] = (Indexes(), Jobs(), Leases(), Finished(), Slo())
-DATABASE_PROBES: tuple[DatabaseProbe, ...] = (Transactions(),)
+DATABASE_PROBES: tuple[DatabaseProbe, ...] = (Horizon(), Transactions())
 """Those that look once for all job tables of the database, before the others."""

@@ -3,7 +3,8 @@
 As ComputeXidHorizons has it (procarray.c), as far as others can see: of the sessions those of this database, but for
 lazy VACUUMs (PROC_IN_VACUUM) and walsenders that decode (PROC_IN_LOGICAL_DECODING); a walsender that streams to a
 standby, for all databases; prepared transactions of this database; slots, for all databases, by their xmin. ANALYZE,
-VACUUM FULL and CREATE INDEX CONCURRENTLY hold as any statement does (leaving out the latter corrupted indexes, to 14.3).
+VACUUM FULL and CREATE INDEX CONCURRENTLY hold as any statement does (14.0 to 14.3 left out the latter, which corrupted
+indexes).
 """
 
 from __future__ import annotations
