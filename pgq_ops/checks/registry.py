@@ -8,6 +8,7 @@ from pgq_ops.checks import (
     blocked,
     dead_letter_cascade,
     expired_leases,
+    horizon_held,
     idle_in_transaction,
     long_transactions,
     missing_indexes,
@@ -17,6 +18,7 @@ from pgq_ops.checks import (
     stale_leases,
     suspicious_leases,
     unknown_states,
+    visibility,
 )
 from pgq_ops.checks.finding import Severity
 
@@ -32,6 +34,7 @@ _MODULES = (
     stale_leases,
     missing_leases,
     oldest_ready,
+    horizon_held,
     idle_in_transaction,
     long_transactions,
     reaping_trouble,
@@ -39,6 +42,7 @@ _MODULES = (
     missing_indexes,
     dead_letter_cascade,
     unknown_states,
+    visibility,
 )
 CHECKS: tuple[Callable[[Look], Iterable[Finding]], ...] = tuple(module.check for module in _MODULES)
 IDS = frozenset(name for module in _MODULES for name in module.IDS)

@@ -1,0 +1,65 @@
+"""Dead rows that VACUUM has to keep, and for whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.holder_words import evidence, holding, remedies
+from pgq_ops.checks.wording import counted
+from pgq_ops.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import Look
+    from pgq_ops.stats.horizon import Holder
+
+# A job takes about three transactions (insert, claim, complete) and leaves one dead entry before the next claim. With
+# 5,000 of them a claim reads 851 pages, with 20,000 some 4,240 (postgres-facts.md). So 1,000 transactions cost a claim
+# about 50 pages, which is what it may read (performance.md), and 100,000 some thousands.
+FELT_XIDS, MANY_XIDS = 1_000, 100_000
+
+_WHO = (
+    "-- who they are, the oldest first:\n"
+    "SELECT pid, usename, application_name, state, xact_start, greatest(age(backend_xid), age(backend_xmin)) AS xids\n"
+    "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()\n"
+    "AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) ORDER BY xids DESC;"
+)
+
+(HORIZON_HELD,) = IDS = ("horizon-held",)
+
+
+def check(look: Look) -> Iterator[Finding]:
+    """Warning: claims step over what VACUUM has to keep."""
+    horizon, limit = look.database.horizon, look.database.warn_after_seconds
+    felt = [holder for holder in horizon.holders if holder.xid_age >= FELT_XIDS] if horizon is not None else []
+    if horizon is None or not felt:
+        return
+    kept = f"VACUUM has to keep what died in the last {counted(horizon.age_xids, 'transaction')}"
+    numbers = {"age_xids": horizon.age_xids, "limit_seconds": limit}
+    if guilty := [holder for holder in felt if _is_guilty(holder, limit)]:
+        more = f"; {counted(len(guilty) - 1, 'other')} would keep it too" if len(guilty) > 1 else ""
+        yield Finding(
+            HORIZON_HELD,
+            Severity.WARNING,
+            f"{kept}, because {holding(guilty[0])}{more}",
+            {**numbers, "holding": len(guilty), "holders": evidence(guilty)},
+            remedies(guilty),
+        )
+    elif horizon.age_xids >= MANY_XIDS:
+        yield Finding(
+            HORIZON_HELD,
+            Severity.WARNING,
+            f"{kept}, though nobody has held it back for more than {format_duration(limit)}: short transactions overlap"
+            f" ({len(felt)} now; {holding(felt[0])})",
+            {**numbers, "holding": len(felt), "holders": evidence(felt)},
+            _WHO,
+        )
+
+
+def _is_guilty(holder: Holder, limit_seconds: float) -> bool:
+    """Whether it has gone on for too long; where that is not known: whether it holds much, or will not end so."""
+    if holder.seconds is not None:
+        return holder.seconds > limit_seconds
+    return holder.xid_age >= MANY_XIDS or (holder.kind == "slot" and holder.state == "inactive")
