@@ -22,7 +22,8 @@ def tell_notes(loaded: LoadedConfig, kinds: Sequence[TaskKind]) -> None:
         log.info("config.note", note=note)
     tables = loaded.config.job_tables
     asked_for = {section for table in tables.values() for section in table.requested_tasks}
-    if loaded.config.agent.mode == "manage" and asked_for.isdisjoint(kind.section for kind in kinds):
+    asked = not asked_for.isdisjoint(kind.section for kind in kinds)
+    if loaded.config.agent.mode == "manage" and not (asked or loaded.config.transactions.ends_sessions):
         sections = " or ".join(f"[{dotted(('job_tables', next(iter(tables)), kind.section))}]" for kind in kinds)
         hint = f'add a section such as {sections} to the configuration, or set agent.mode = "observe"'
         log.warning("config.nothing_to_manage", hint=hint)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.look import ReapNews
+from pgq_ops.tasks.end_transactions import EndTransactions
 from pgq_ops.tasks.reap import Reap
 from pgq_ops.tasks.reap_result import ReapResult
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from pgq_ops.config.job_table import JobTableConfig
+    from pgq_ops.config.model import Config
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.tasks.task import Result, Task
 
@@ -29,12 +31,33 @@ class TaskKind:
     interval: Callable[[JobTableConfig], timedelta]
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseTaskKind:
+    """A task for the whole database, as the agent runs it: once, beside the leadership of one of its job tables.
+
+    `asked_for`: whether the configuration wants it. It is made anew for each configuration.
+    """
+
+    section: str
+    asked_for: Callable[[Config], bool]
+    make: Callable[[Config], Task]
+    interval: Callable[[Config], timedelta]
+
+
 def _reaper_interval(config: JobTableConfig) -> timedelta:
     """The shortest interval of any queue; the reaper itself keeps each queue's own."""
     return min(policy.reaper.every for policy in config.policies() if policy.reaper.enabled)
 
 
 TASKS = (TaskKind("reaper", lambda settled: Reap(remembers=True, settled=settled), _reaper_interval),)
+DATABASE_TASKS = (
+    DatabaseTaskKind(
+        "transactions",
+        lambda config: config.transactions.ends_sessions,
+        lambda config: EndTransactions(config.transactions),
+        lambda config: config.transactions.every,
+    ),
+)
 
 
 def reap_news(result: Result | None) -> ReapNews:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pgq_ops.agent.registry import DATABASE_TASKS
 from pgq_ops.scheduler.task_metrics import TaskMetrics
 from pgq_ops.tasks.task import Outcome
 
@@ -37,6 +38,7 @@ class TaskJobs:
     thread: str
     supervisor: Supervisor
     bindings: Bindings
+    _for_database: dict[str, Task] = field(default_factory=dict)
     _intervals: dict[Key, timedelta] = field(default_factory=dict)
     _metrics: dict[Key, TaskMetrics] = field(default_factory=dict)
     _results: dict[Key, Result] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class TaskJobs:
         if self._arranged == (database, self.bindings.changes):
             return
         self._arranged = database, self.bindings.changes
+        self._for_database = {kind.section: kind.make(config) for kind in DATABASE_TASKS if kind.asked_for(config)}
         wanted = self._wanted(config)
         for key, interval in wanted.items():
             metrics = TaskMetrics(key[0], database, key[1])
@@ -83,21 +86,30 @@ class TaskJobs:
     def _wanted(self, config: Config) -> dict[Key, timedelta]:
         if config.agent.mode != "manage":
             return {}
-        return {
+        tables = self.bindings.tables()
+        wanted = {
             (kind.section, name): kind.interval(config.job_tables[name])
             for kind, _ in self.tasks
-            for name in self.bindings.tables()
+            for name in tables
             if kind.section in config.job_tables[name].requested_tasks
         }
+        # Whoever leads the first job table does what concerns the whole database, so that it is done once a round.
+        for kind in DATABASE_TASKS:
+            if tables and kind.section in self._for_database:
+                wanted[kind.section, min(tables)] = kind.interval(config)
+        return wanted
+
+    def _task(self, section: str) -> Task:
+        found = next((task for kind, task in self.tasks if kind.section == section), None)
+        return self._for_database[section] if found is None else found
 
     def _run(self, key: Key) -> float | None:
         section, name = key
-        task = next(task for kind, task in self.tasks if kind.section == section)
         table, interval = self.bindings.tables().get(name), self._intervals.get(key)
         if table is None or interval is None:
             return None
         budget = min(max(interval * SHARE / len(self._intervals), SHORTEST), LONGEST)
-        ran = self.supervisor.run(task, table, interval, budget)
+        ran = self.supervisor.run(self._task(section), table, interval, budget)
         if ran is None:
             return None
         if ran.rebind:

@@ -138,8 +138,8 @@ def _requested(table: JobTableConfig, present: object) -> frozenset[str]:
 
 
 def _notes(config: Config) -> Iterator[str]:
-    if config.transactions.action == "terminate":
-        yield "transactions.action is not carried out by this version: no session is ended"
+    if config.transactions.action == "terminate" and not config.transactions.end_only:
+        yield "transactions.action ends no session: transactions.end_only names none"
     for name, table in config.job_tables.items():
         for section in sorted(table.requested_tasks - _CARRIED_OUT):
             yield f"{dotted(('job_tables', name, section))} is not carried out by this version: nothing is done for it"

@@ -31,3 +31,8 @@ class Transactions(Section):
     action: Literal["report", "terminate"] = "report"
     end_after: PositiveDuration = timedelta(minutes=15)
     end_only: Annotated[tuple[EndOnly, ...], Field(strict=False)] = ()
+
+    @property
+    def ends_sessions(self) -> bool:
+        """Whether the agent is asked to end sessions, and is told which."""
+        return self.enabled and self.action == "terminate" and bool(self.end_only)

@@ -100,10 +100,18 @@ def test_a_task_is_asked_for_by_its_section(
 
 def test_what_no_version_carries_out_yet_is_noted(load_text: Load, emails: str) -> None:
     text = f'{emails}reaper.every = "1m"\nretention.done_after = "7d"\nautovacuum.mode = "apply"\n'
-    notes = load_text(f'{text}[transactions]\naction = "terminate"').notes
+    notes = load_text(text).notes
     assert [note.split(" is not carried out")[0] for note in notes] == [
-        "transactions.action",
         "job_tables.emails.autovacuum",
         "job_tables.emails.retention",
     ]
     assert load_text(emails).notes == ()
+
+
+def test_an_agent_that_may_end_sessions_but_is_told_of_none_is_noted(load_text: Load) -> None:
+    terminate = '[transactions]\naction = "terminate"\n'
+    assert load_text(terminate).notes == ("transactions.action ends no session: transactions.end_only names none",)
+    loaded = load_text(f'{terminate}end_only = [{{ user = "bi" }}]')
+    assert (loaded.notes, loaded.config.transactions.ends_sessions) == ((), True)
+    for text in ("[transactions]", f'{terminate}enabled = false\nend_only = [{{ user = "bi" }}]', terminate):
+        assert not load_text(text).config.transactions.ends_sessions
