@@ -16,6 +16,7 @@ COMMANDS = (
     Entry("demo", "pgq_ops.cli.demo:demo", "Watch dead workers' jobs come back, on a throw-away server."),
     Entry("agent", "pgq_ops.cli.agent:agent", "Run beside your workers and give back the jobs of dead ones."),
     Entry("inspect", "pgq_ops.cli.inspect:inspect", "Show the queue, and what is wrong with it, in one screen."),
+    Entry("why", "pgq_ops.cli.why:why", "Tell the life of one job, and what becomes of it."),
     Entry("doctor", "pgq_ops.cli.doctor:doctor", "Go through the production checklist."),
     Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
     Entry("dead", "pgq_ops.cli.dead:app", "List, show, retry, purge or export dead letters."),

@@ -1,0 +1,146 @@
+"""Looks for the jobs of one id in one job table, and at all that tells what becomes of them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psycopg import errors
+from psycopg import sql as composing
+
+from pgq_ops.binding import access, catalog
+from pgq_ops.binding.reaping import moving_problems, reaping_problems
+from pgq_ops.checks.policies import policy_of
+from pgq_ops.cli.inspection.reading import is_reaping, moment
+from pgq_ops.cli.why_facts import Found, JobFacts, Reaper
+from pgq_ops.db.connection import COMMAND_LIMITS, row_security
+from pgq_ops.errors import NotPermitted
+from pgq_ops.schema import history
+from pgq_ops.stats import job_life, job_life_line, job_life_lock, leases, reap_history, task_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pgq_ops.config.model import Config
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.job_life import JobLife
+    from pgq_ops.stats.job_life_line import Line
+    from pgq_ops.stats.job_life_lock import RowLock
+    from pgq_ops.stats.reap_history import Event
+
+# Of these states a lock on the row says something: it keeps the job from being claimed, or taken back, or retried.
+_LOCKABLE = ("ready", "running", "dead")
+# What only adds to the answer may take no longer than this.
+_ASIDE_MS = 500
+
+
+@contextmanager
+def _briefly(connection: Connection) -> Iterator[None]:
+    """Looks that may take `_ASIDE_MS` each."""
+    for_how_long = composing.SQL("SET statement_timeout = {}")
+    connection.execute(for_how_long.format(_ASIDE_MS))
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute(for_how_long.format(COMMAND_LIMITS.statement_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """A look at one table for the mapped id `job`. `section`: see `JobFacts`."""
+
+    connection: Connection
+    table: JobTable
+    config: Config
+    job: str
+    section: str
+
+    def found(self) -> Found:
+        """What the table knows. Raises DatabaseFailed, the driver's errors."""
+        now = moment(self.connection)
+        logged = history.reap_log_readable(self.connection)
+        lives = job_life.read(self.connection, self.table, self.job, logged=logged)
+        if not lives:
+            events, _ = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
+            return Found(self.table.name, forgotten=events or (), now=now)
+        reaper = self._reaper()
+        with _briefly(self.connection):
+            locks, unknown = self._locks(lives)
+            jobs = tuple(self._facts(now, life, reaper, locks.get(life.key), unknown) for life in lives)
+        return Found(self.table.name, jobs, now=now)
+
+    def _facts(self, now: str, life: JobLife, reaper: Reaper, lock: RowLock | None, lock_unknown: str) -> JobFacts:
+        if life.moved:
+            events, unknown = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
+        else:
+            events, unknown = self._history(lambda: reap_history.read(self.connection, self.table, life.key))
+        lockable = life.state in _LOCKABLE and not life.moved
+        return JobFacts(
+            table=self.table,
+            now=now,
+            life=life,
+            reaper=reaper,
+            lock=lock if lockable else None,
+            lock_unknown=lock_unknown if lockable else "",
+            line=self._line(life),
+            history=events,
+            history_unknown=unknown,
+            mass_expired=self._mass_expired(life) if reaper.reaping else 0,
+            section=self.section,
+        )
+
+    def _line(self, life: JobLife) -> Line | None:
+        if life.state != "ready":
+            return None
+        return job_life_line.read(self.connection, self.table, life.key, life.queue)
+
+    def _mass_expired(self, life: JobLife) -> int:
+        """How many leases of the job's policy are expired, where those are a mass; 0 also where that takes too long."""
+        if life.lease != "expired":
+            return 0
+        try:
+            with row_security(self.connection, allowed=self.table.all_visible_policies):
+                queues = leases.read(self.connection, self.table).queues
+        except errors.QueryCanceled:
+            return 0
+        mine = [queue for queue in queues if policy_of(self.table, queue.queue) == life.policy]
+        expired, guard = sum(queue.expired for queue in mine), life.policy.reaper.mass_expiry
+        share = guard.fraction * sum(queue.running for queue in mine)
+        return expired if expired > guard.minimum and expired > share else 0
+
+    def _locks(self, lives: tuple[JobLife, ...]) -> tuple[dict[str, RowLock], str]:
+        if not any(life.state in _LOCKABLE and not life.moved for life in lives):
+            return {}, ""
+        try:
+            return job_life_lock.read(self.connection, self.table, self.job), ""
+        except errors.InsufficientPrivilege:
+            relation = self.table.relation
+            return {}, access.grant(self.connection, "SELECT", ["xmax"], relation.schema, relation.name)
+
+    def _history(self, read: Callable[[], tuple[Event, ...] | None]) -> tuple[tuple[Event, ...] | None, str]:
+        if not self.table.key:
+            return None, "the table has no primary key, by which the reap log knows a job"
+        try:
+            events = read()
+        except NotPermitted as error:
+            return None, str(error)
+        return events, "" if events is not None else "it is not recorded; this begins it: pgq-ops install"
+
+    def _reaper(self) -> Reaper:
+        problems = [*reaping_problems(self.table), *moving_problems(self.table)]
+        try:
+            runs = task_runs.read(self.connection, self.table)
+        except NotPermitted:
+            runs = None
+        configured = self.config.job_tables[self.table.name]
+        return Reaper(
+            reaping=is_reaping(self.table, runs),
+            run=next((run for run in runs or () if run.task == "reaper"), None),
+            recorded=runs is not None,
+            asked=self.config.agent.mode == "manage" and "reaper" in configured.requested_tasks,
+            problem="; ".join(map(str, problems)),
+            uptime_seconds=catalog.server(self.connection).uptime_seconds,
+        )
