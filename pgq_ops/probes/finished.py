@@ -43,13 +43,13 @@ class Finished:
         if Question.FINISHED not in memory.supported(connection, table).serving:
             memory.finished_until = None
             return []
-        with bounded.transaction(connection, table) as now:
-            until = now - _LAG_SECONDS
-        since = max(memory.finished_until or until, until - _LONGEST_SECONDS)
+        since = memory.finished_until
         try:
-            rows = finished_jobs.read(connection, table, since, until) if since < until else ()
+            rows, until = finished_jobs.read(connection, table, since, lag=_LAG_SECONDS, longest=_LONGEST_SECONDS)
         except errors.QueryCanceled:
-            memory.finished_until = until  # a stretch that takes too long is lost rather than tried for ever
+            # A stretch that takes too long is lost rather than tried for ever.
+            with bounded.transaction(connection, table) as now:
+                memory.finished_until = now - _LAG_SECONDS
             raise
         memory.finished_until = until
         for row in rows:

@@ -43,7 +43,7 @@ STATES = (Question.RUNNING, Question.DEAD, Question.BLOCKED, Question.CANCELLED)
 """The questions that are about a state other than pending."""
 
 # For the looks that are planned; none of them is run.
-_PARAMETERS = {"limit": job_sample.CAP + 1, "since": 0.0, "until": 0.0}
+_PARAMETERS = {"limit": job_sample.CAP + 1, "since": 0.0, "lag": 0.0, "longest": 0.0}
 
 
 @dataclass(frozen=True, slots=True)

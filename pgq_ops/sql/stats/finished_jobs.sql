@@ -1,4 +1,5 @@
--- Jobs that finished after %(since)s and no later than %(until)s (epoch seconds), by queue and final state.
+-- Jobs that finished after %(since)s (epoch seconds; NULL: none) and no later than %(lag)s seconds before now, by queue
+-- and final state; the last %(longest)s seconds of that at most.
 SELECT {queue}, {state}, count(*)
 FROM {table} AS j
 WHERE {after_since} AND {until} AND {is_finished}
