@@ -10,11 +10,12 @@ from pgq_ops.probes.indexes import Indexes
 from pgq_ops.probes.jobs import Jobs
 from pgq_ops.probes.leases import Leases
 from pgq_ops.probes.slo import Slo
+from pgq_ops.probes.table import Table
 from pgq_ops.probes.transactions import Transactions
 
 if TYPE_CHECKING:
     from pgq_ops.probes.probe import DatabaseProbe, Probe
 
-PROBES: tuple[Probe, ...] = (Indexes(), Jobs(), Leases(), Finished(), Slo())
+PROBES: tuple[Probe, ...] = (Indexes(), Jobs(), Leases(), Finished(), Slo(), Table())
 DATABASE_PROBES: tuple[DatabaseProbe, ...] = (Horizon(), Transactions())
 """Those that look once for all job tables of the database, before the others."""
