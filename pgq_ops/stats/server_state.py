@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
@@ -19,7 +18,8 @@ class ServerState:
     """Read once. `version_number` is 180006 for 18.6.
 
     `connections` are taken, in all databases; `connections_allowed` are there for those who are no superusers.
-    `today`: by the server's clock.
+    `now`: epoch seconds by the
+    server's clock.
     """
 
     version_number: int
@@ -31,7 +31,12 @@ class ServerState:
     autovacuum_naptime_seconds: float
     connections: int
     connections_allowed: int
-    today: date
+    now: float
+
+    @property
+    def today(self) -> date:
+        """The day in UTC, by the server's clock."""
+        return datetime.fromtimestamp(self.now, UTC).date()
 
     @property
     def major(self) -> int:

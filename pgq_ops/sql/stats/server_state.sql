@@ -1,5 +1,5 @@
 -- The server as a whole: version, recovery, what a crash would cost, autovacuum, and how many of its connections are
--- taken by anybody. The naptime is in seconds.
+-- taken by anybody. The naptime is in seconds, the time in epoch seconds.
 SELECT current_setting('server_version_num')::int,
        current_setting('server_version'),
        pg_is_in_recovery(),
@@ -10,4 +10,4 @@ SELECT current_setting('server_version_num')::int,
        (SELECT COALESCE(sum(d.numbackends), 0)::int FROM pg_stat_database AS d),
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - COALESCE(current_setting('reserved_connections', true)::int, 0),
-       current_date
+       extract(epoch FROM now())::float8

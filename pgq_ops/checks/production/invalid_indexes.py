@@ -1,0 +1,49 @@
+"""Every index that writes pay for can be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.production.naming import indexes, listed, quoted
+from pgq_ops.checks.production.verdict import found, passed
+from pgq_ops.stats import index_states
+
+if TYPE_CHECKING:
+    from pgq_ops.checks.production.examination import Examination
+    from pgq_ops.checks.production.verdict import Verdict
+    from pgq_ops.stats.index_states import IndexState
+
+ID = "invalid-indexes"
+TITLE = "All indexes are valid"
+
+# What an interrupted REINDEX CONCURRENTLY leaves behind (PostgreSQL: REINDEX).
+_LEFTOVERS = ("_ccnew", "_ccold")
+
+
+def check(examination: Examination) -> Verdict:
+    """A warning. One that somebody makes now is not valid yet, and left out."""
+    known = examination.fact(index_states.read).indexes
+    invalid = [index for index in known if not index.valid and not index.building]
+    if not invalid:
+        made = sum(index.building for index in known if not index.valid)
+        return passed(f"{indexes(len(known))}" + (f", {made} being made" if made else ""))
+    return found(
+        Finding(
+            ID,
+            Severity.WARNING,
+            f"{listed(index.relation.name for index in invalid)} {'is' if len(invalid) == 1 else 'are'} invalid: no"
+            " query can use it, and every write maintains it",
+            {"indexes": [str(index.relation) for index in invalid]},
+            "\n".join(map(_way_out, invalid)),
+        )
+    )
+
+
+def _way_out(index: IndexState) -> str:
+    name = quoted(index.relation.schema, index.relation.name)
+    if index.attachable:
+        return f"-- it waits for an index on each partition: make and ATTACH those, or\nDROP INDEX {name};"
+    if index.relation.name.rstrip("0123456789").endswith(_LEFTOVERS):
+        return f"DROP INDEX CONCURRENTLY {name};"
+    return f"-- to have it after all:\nREINDEX INDEX CONCURRENTLY {name};\n-- or else:\nDROP INDEX CONCURRENTLY {name};"
