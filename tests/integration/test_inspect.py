@@ -7,6 +7,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from pgq_ops.checks.finding import Severity
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 TABLE_KEYS = {"name", "table", "collected_at", "queues", "leases", "claim", "relation", "partitions", "horizon"}
 QUEUE_KEYS = {"queue", "scheduled", "ready", "running", "done", "dead", "exact", "oldest_ready_seconds"}
 LEASE_KEYS = {"live", "expired", "stale", "missing", "overlong", "oldest_expired_seconds"}
+CLAIM_KEYS = {"buffers", "seconds", "plan"}
+RELATION_KEYS = {
+    *("live_tuples", "dead_tuples", "vacuum_threshold", "table_bytes", "index_bytes", "last_vacuum", "xid_age")
+}
+HOLDER_KEYS = {"kind", "pid", "name", "user", "state", "seconds", "xid_age", "remedy"}
 FINDING_KEYS = {"id", "severity", "summary", "evidence", "remedy"}
 
 ROWS = """
@@ -63,8 +69,27 @@ def test_the_document_has_the_promised_keys_and_null_for_what_is_not_read_yet(bu
     assert set(table["leases"]) >= LEASE_KEYS
     assert table["findings"]
     assert all(set(finding) == FINDING_KEYS for finding in table["findings"])
-    assert [table[key] for key in ("claim", "relation", "partitions", "horizon")] == [None] * 4
+    assert set(table["claim"]) >= CLAIM_KEYS
+    assert table["claim"]["buffers"] > 0
+    assert table["claim"]["plan"]
+    assert set(table["relation"]) >= RELATION_KEYS
+    assert table["partitions"] is None
     json.dumps(table, allow_nan=False)
+
+
+def test_who_holds_the_horizon_is_named_with_what_ends_it(busy: Database, tmp_path: Path) -> None:
+    with psycopg.connect(busy.dsn, application_name="report-job") as report:
+        report.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        report.execute("SELECT count(*) FROM jobs")
+        seen = looked(tmp_path, FIELD, busy.dsn)
+        [table] = as_json(seen)
+        pid = report.info.backend_pid
+    [holder] = [one for one in table["horizon"]["holders"] if one["pid"] == pid]
+    assert set(holder) == HOLDER_KEYS
+    assert (holder["kind"], holder["name"], holder["state"]) == ("backend", "report-job", "idle in transaction")
+    assert f"pid = {pid} AND" in holder["remedy"]  # the session of a superuser, whom the command does not end
+    assert table["sessions"]["idle_in_transaction"] >= 1
+    assert "report-job" in as_text(seen)
 
 
 def test_the_numbers_are_those_of_the_table(busy: Database, tmp_path: Path) -> None:
@@ -205,7 +230,10 @@ def test_select_on_the_mapped_columns_is_enough_and_nothing_can_be_written(
     assert queues_of(table)["mail"]["ready"] == 2
     assert table["leases"]["expired"] == 1
     assert table["task_runs"] is None
-    assert table["not_read"] == {}
+    assert table["claim"]["buffers"] > 0
+    # What a role does not see is told, and is no 0.
+    assert table["not_read"] == {"blocking": "this role does not see other sessions"}
+    assert table["sessions"] is None
 
 
 def insert_done_jobs(database: Database, columns: str, values: str) -> None:

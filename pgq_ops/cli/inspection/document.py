@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.cli.dead_numbers import MOST_ERRORS, numbers_as_json
+from pgq_ops.cli.inspection import vital_document
 from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ _CONDITIONS = ("live", "expired", "stale", "missing", "overlong", "future")
 
 def document(seen: Round) -> dict[str, Any]:
     """The whole document: plain values, durations as numbers in seconds, times as ISO 8601."""
-    return {"job_tables": [_table(view) for view in seen.tables]}
+    return {"job_tables": [_table(view, seen) for view in seen.tables]}
 
 
-def _table(view: TableView) -> dict[str, Any]:
+def _table(view: TableView, seen: Round) -> dict[str, Any]:
     look = view.look
     depths = look.depths if look else None
     return {
@@ -59,12 +60,13 @@ def _table(view: TableView) -> dict[str, Any]:
             }
             for run in view.runs
         ],
-        "claim": None,
-        "relation": None,
+        "claim": vital_document.claim(look) if look else None,
+        "relation": vital_document.relation(look.health) if look else None,
         "partitions": None,
-        "horizon": None,
+        "horizon": vital_document.horizon(seen.shared.horizon),
+        "sessions": vital_document.sessions(seen.shared),
         "findings": [finding.as_json() for finding in view.findings] if view.readable else None,
-        "not_read": dict(view.not_read),
+        "not_read": {**seen.not_read, **view.not_read},
         "error": None if view.error is None else str(view.error),
     }
 

@@ -8,6 +8,7 @@ from pgq_ops.binding.bind import Bound
 from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
+from pgq_ops.cli.inspection.vitals import DatabaseVitals
 from pgq_ops.cli.job_tables import bind_each, with_found_tables
 from pgq_ops.cli.setting import telling_what_is_not_set
 from pgq_ops.config.writing import job_table_section
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from pgq_ops.checks.look import DatabaseLook
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.answers import AnsweringConnection
     from pgq_ops.db.connection import Connection, Limits
@@ -54,6 +56,7 @@ class Inspector:
         self._connection: Connection | None = None
         self._readers: dict[str, TableReader] = {}
         self._bindings: dict[str, Section[Bound | PgqOpsError]] = {}
+        self._database = DatabaseVitals(loaded.config.transactions.warn_after.total_seconds())
 
     def __enter__(self) -> Self:
         return self
@@ -72,13 +75,16 @@ class Inspector:
                 if connection is not self._connection:
                     self._begin(connection)
                 at = moment(connection)
-                tables = tuple(self._look_at(connection, name) for name in self._names)
+                database = self._database.read(connection)
+                tables = tuple(self._look_at(connection, name, database) for name in self._names)
         except PgqOpsError as error:
             if connection.closed or (error.__cause__ and is_connection_loss(error.__cause__)):
                 self._session.discard()
             raise
         info = connection.info
-        return Round(f"{info.dbname} on {info.host or 'a local socket'}:{info.port} as {info.user}", at, tables)
+        not_read = {section.name: section.why for section in self._database.sections() if section.why}
+        where = f"{info.dbname} on {info.host or 'a local socket'}:{info.port} as {info.user}"
+        return Round(where, at, tables, database, not_read)
 
     def _begin(self, connection: AnsweringConnection) -> None:
         """Bind everything over a new connection, with more time than a look gets."""
@@ -93,7 +99,7 @@ class Inspector:
             self._bind(connection, name)
         bound(connection, self._limits)
 
-    def _look_at(self, connection: Connection, name: str) -> TableView:
+    def _look_at(self, connection: Connection, name: str, database: DatabaseLook) -> TableView:
         reader = self._readers.get(name)
         if reader is None:
             found = self._bind(connection, name) if self._repeatedly else self._bindings[name].value
@@ -104,7 +110,7 @@ class Inspector:
             section = "" if name in self._given else job_table_section(name, self._loaded.config.job_tables[name])
             reader = TableReader(found.table, thorough=not self._repeatedly, section=section)
             self._readers[name] = reader
-        view = reader.read(connection)
+        view = reader.read(connection, database)
         if reader.outdated:
             del self._readers[name]
         return view

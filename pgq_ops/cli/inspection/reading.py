@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import sql
-from pgq_ops.checks.look import Look
+from pgq_ops.checks.look import DatabaseLook, Look
 from pgq_ops.checks.registry import findings_of
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import TableView
+from pgq_ops.cli.inspection.vitals import TableVitals
 from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.job_table.queue_labels import QueueLabels
 from pgq_ops.scheduler.journal import NOTHING_EVERY_SECONDS
@@ -62,6 +63,7 @@ class TableReader:
     _expiries: Section[tuple[NextExpiry, ...]] = field(init=False)
     _dead: Section[DeadOverview] = field(init=False)
     _runs: Section[tuple[TaskRun, ...] | None] = field(init=False)
+    _vitals: TableVitals = field(init=False)
 
     def __post_init__(self) -> None:
         self._support = Section("indexes", self.clock)
@@ -70,6 +72,7 @@ class TableReader:
         self._expiries = Section("next_expiries", self.clock)
         self._dead = Section("dead_letters", self.clock)
         self._runs = Section("task_runs", self.clock)
+        self._vitals = TableVitals(self.table, self.clock)
         self._labels.configure(policy.queue for policy in self.table.policies if policy.queue is not None)
 
     @property
@@ -77,12 +80,16 @@ class TableReader:
         """Whether the table should be bound anew: it is not as it was."""
         return any(section.outdated for section in self._sections())
 
-    def read(self, connection: Connection) -> TableView:
-        """Look at what is due. Raises the driver's error where the connection is lost."""
+    def read(self, connection: Connection, database: DatabaseLook | None = None) -> TableView:
+        """Look at what is due. Raises the driver's error where the connection is lost.
+
+        `database`: what was read for all job tables together.
+        """
         collected_at = moment(connection)
         with row_security(connection, allowed=self.table.all_visible_policies):
             self._look_at_jobs(connection)
         self._look_at_dead_letters(connection)
+        self._vitals.read(connection, busy=self._depths.why if self._depths.busy else "")
         self._runs.look(lambda: task_runs.read(connection, self.table))
         runs = self._runs.value
         look = Look(
@@ -91,6 +98,12 @@ class TableReader:
             self._leases.value,
             self._support.value,
             is_reaping(self.table, runs),
+            claim=self._vitals.claim.value,
+            best_claim=self._vitals.best_claim,
+            claim_statements=self._vitals.statements.value,
+            ready_locked=self._vitals.locked.value,
+            health=self._vitals.health.value,
+            database=database or DatabaseLook(),
             section=self.section,
         )
         sections = self._sections()
@@ -108,7 +121,8 @@ class TableReader:
         )
 
     def _sections(self) -> tuple[Section[Any], ...]:
-        return self._support, self._depths, self._leases, self._expiries, self._dead, self._runs
+        own = (self._support, self._depths, self._leases, self._expiries, self._dead, self._runs)
+        return (*own, *self._vitals.sections())
 
     def _look_at_jobs(self, connection: Connection) -> None:
         if self._support.value is None or self._support.age_seconds >= _SUPPORT_SECONDS:

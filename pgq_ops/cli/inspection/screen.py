@@ -12,6 +12,7 @@ from pgq_ops.cli.inspection.activity import expiry_lines, lease_lines, task_line
 from pgq_ops.cli.inspection.lines import printable, prose
 from pgq_ops.cli.inspection.numbers import as_of
 from pgq_ops.cli.inspection.queue_lines import queue_lines
+from pgq_ops.cli.inspection.vital_lines import vital_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def screen(seen: Round, width: int | None, *, reasons: bool = True) -> list[Text
         lines += [Text.assemble((printable(view.name), "bold"), ": ", verdict(view)) for view in seen.tables]
     most = max(_FEWEST_QUEUES, _MOST_QUEUES // len(seen.tables))
     for view in seen.tables:
-        lines += [Text(), *_table(view, width, most, reasons=reasons)]
+        lines += [Text(), *_table(view, seen, width, most, reasons=reasons)]
     return lines
 
 
@@ -56,7 +57,7 @@ def verdict(view: TableView) -> Text:
     return Text(", ").join(parts) if parts else Text("nothing is wrong", "green")
 
 
-def _table(view: TableView, width: int | None, most: int, *, reasons: bool) -> Iterator[Text]:
+def _table(view: TableView, seen: Round, width: int | None, most: int, *, reasons: bool) -> Iterator[Text]:
     title = Text.assemble((printable(view.name), "bold"), "  ", printable(view.table), "  ")
     yield title + verdict(view)
     if view.error is not None:
@@ -70,6 +71,7 @@ def _table(view: TableView, width: int | None, most: int, *, reasons: bool) -> I
     yield from lease_lines(view)
     yield from expiry_lines(view, width)
     yield from _dead_letters(view, width)
+    yield from vital_lines(view, seen, width)
     yield Text()
     yield from task_lines(view, width)
 

@@ -69,6 +69,11 @@ class Section(Generic[T]):
         if not self.busy:
             self._pace.looked(self.name, self._read_at - began)
 
+    def hold(self, value: T) -> None:
+        """Have a value that follows from another look."""
+        self.skip("")
+        self.value, self._read_at = value, self.clock()
+
     def skip(self, why: str) -> None:
         """Have no value, and say why."""
         self.value, self.why, self.busy, self.outdated = None, why, False, False

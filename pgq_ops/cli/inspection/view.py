@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pgq_ops.checks.look import DatabaseLook
 from pgq_ops.cli.several import united
 from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
 
@@ -22,8 +23,8 @@ class TableView:
     """One job table.
 
     `table` is its name as bound, else as configured; `look` is None where it could not be bound, and `error` says
-    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs) has no value;
-    `ages` holds the seconds since it was read.
+    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs, claim,
+    claim_statements, ready_locked, relation) has no value; `ages` holds the seconds since it was read.
     """
 
     name: str
@@ -46,11 +47,16 @@ class TableView:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """All job tables at one moment (ISO 8601, database clock). `database` says which one, for people."""
+    """All job tables at one moment (ISO 8601, database clock). `database` says which one, for people.
+
+    `shared` was read once for all of them; `not_read` says why a part of it (horizon, transactions, blocking) was not.
+    """
 
     database: str
     at: str
     tables: tuple[TableView, ...]
+    shared: DatabaseLook = field(default_factory=DatabaseLook)
+    not_read: Mapping[str, str] = field(default_factory=dict)
 
     def failure(self) -> PgqOpsError | None:
         """What the command ends with after showing what there is: what is wrong with single tables, or nothing read.

@@ -1,0 +1,105 @@
+"""The claim, the table's health and the horizon, as lines of the screen: a line each where all is well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.filesize import decimal
+from rich.text import Text
+
+from pgq_ops.cli.inspection.lines import prose
+from pgq_ops.cli.inspection.numbers import UNKNOWN, ago, as_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import DatabaseLook
+    from pgq_ops.cli.inspection.view import Round, TableView
+    from pgq_ops.stats.claim_cost import ClaimCost
+    from pgq_ops.stats.table_health import TableHealth
+
+_LABEL_WIDTH = 10
+
+
+def vital_lines(view: TableView, seen: Round, width: int | None) -> Iterator[Text]:
+    """What a claim costs, how vacuum stands with the table, and what holds it back."""
+    yield Text()
+    not_read = {**seen.not_read, **view.not_read}
+    for label, section, text in (
+        ("claim", "claim", _claim(view)),
+        ("vacuum", "relation", _vacuum(view)),
+        ("horizon", "horizon", _horizon(seen.shared)),
+    ):
+        first = Text(label, "dim" if text else "yellow")
+        shown = (
+            text + as_of(view.ages.get(section, 0.0))
+            if text
+            else f"not read: {not_read.get(section, 'nothing to read')}"
+        )
+        yield from prose(shown, width, indent=_LABEL_WIDTH, first=first)
+
+
+def _claim(view: TableView) -> str:
+    look = view.look
+    if look is None or look.claim is None:
+        return ""
+    text = _cost(look.claim)
+    locked = look.ready_locked
+    if locked is not None and locked.locked:
+        text += f"; {locked.locked:,} of the first {locked.looked_at:,} ready jobs are locked"
+    return text
+
+
+def _cost(cost: ClaimCost) -> str:
+    if cost.buffers is None or cost.seconds is None:
+        return f"finding the next job takes longer than {cost.timeout_seconds:g} s"
+    node = f": {cost.plan.node}" if cost.plan is not None else ""
+    return f"{cost.buffers:,} buffers, {cost.seconds * 1000:.1f} ms{node}"
+
+
+def _vacuum(view: TableView) -> str:
+    found = view.look.health if view.look is not None else None
+    if found is None:
+        return ""
+    rows = f"{_number(found.live_rows)} live and {_number(found.dead_rows)} dead rows"
+    return f"{rows}, {_autovacuum(found)}; {_sizes(found)}; {_last(found)}"
+
+
+def _autovacuum(found: TableHealth) -> str:
+    if not any(leaf.autovacuum_enabled for leaf in found.leaves):
+        return "autovacuum is off"
+    ratio = found.due_ratio
+    share = f", {ratio:.0%} of the way" if ratio is not None and ratio < 1 else ", due" if ratio is not None else ""
+    if len(found.leaves) == 1:
+        return f"autovacuum from {found.vacuum_threshold:,.0f} on{share}"
+    return f"autovacuum of the nearest of {len(found.leaves):,} partitions{share or ' at an unknown distance'}"
+
+
+def _sizes(found: TableHealth) -> str:
+    if found.table_bytes is None or found.index_bytes is None:
+        return "size not known before the first vacuum"
+    return f"{decimal(found.table_bytes)} and {decimal(found.index_bytes)} of indexes"
+
+
+def _last(found: TableHealth) -> str:
+    if found.vacuums_running:
+        return "a vacuum is running"
+    return "never vacuumed" if found.last_vacuumed is None else f"vacuumed {ago(found.at - found.last_vacuumed)} ago"
+
+
+def _horizon(shared: DatabaseLook) -> str:
+    found = shared.horizon
+    if found is None:
+        return ""
+    text = f"{found.age_xids:,} transactions old"
+    if not found.holders:
+        return f"{text}, held back by nobody"
+    worst, others = found.holders[0], len(found.holders) - 1
+    who = " ".join(part for part in (worst.kind, str(worst.pid) if worst.pid else "", worst.name) if part)
+    since = "" if worst.seconds is None else f" for {ago(worst.seconds)}"
+    more = f", and {others:,} more" if others else ""
+    return f"{text}, held back by {who}{since}{more}"
+
+
+def _number(rows: int | None) -> str:
+    return UNKNOWN if rows is None else f"{rows:,}"
