@@ -38,7 +38,7 @@ def plan(
         found = connection.execute(sql.statement("catalog/role"), {"role": role}).fetchone()
         if found is None:
             raise UsageError(f'there is no role "{role}": make it with CREATE ROLE {quoted(role)} LOGIN;')
-        is_superuser, monitors = found
+        is_superuser, monitors, signals = found
         if is_superuser:
             return (Grant(f"{role} is a superuser, who needs no grants and should not run pgq-ops"),)
         grants = [*_own_schema(connection, role, tiers)]
@@ -55,6 +55,9 @@ def plan(
                 if tier in tiers or tier is Tier.OBSERVE:
                     grants += grants_of()
         grants += _monitor(role, monitors=monitors)
+        if Tier.TRANSACTIONS in tiers and not signals:
+            why = "to end sessions of other roles (of superusers never); it may be granted by whom pg_monitor may be"
+            grants.append(Grant(why, f"GRANT pg_signal_backend TO {quoted(role)}"))
     once: dict[str, Grant] = {}
     for grant in grants:
         once.setdefault(grant.statement or grant.why, grant)
@@ -133,8 +136,8 @@ def _monitor(role: str, *, monitors: bool) -> Iterator[Grant]:
     """Last, for the owner of the tables may not grant it."""
     if not monitors:
         why = (
-            "to see other sessions and their transactions; only a superuser or an admin of pg_monitor may grant it,"
-            " and nothing is lost without it in this version, which reads no other sessions"
+            "to see other sessions and their transactions; only a superuser or an admin of pg_monitor may grant it;"
+            " without it what holds vacuum back, blocks and waits is told in part or not at all"
         )
         yield Grant(why, f"GRANT pg_monitor TO {quoted(role)}")
 

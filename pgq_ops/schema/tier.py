@@ -11,3 +11,4 @@ class Tier(StrEnum):
     DEAD = "dead"
     VACUUM = "vacuum"
     RETIRE = "retire"
+    TRANSACTIONS = "transactions"

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import logs, metrics, sql
+from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats.session_ending import printed
 from pgq_ops.units import format_duration
 
@@ -45,6 +46,7 @@ _MAY_END, _NOT_PERMITTED = "may end", "not permitted"
 class SessionEnd:
     """One session and what became of it; `reason` says why where it was not ended. Of a gone one nothing is known.
 
+    `remedy`: the GRANT, where that is what it needs.
     `seconds`: since its transaction began; `idle_seconds`: since it last did anything in it, None while it is at work.
     """
 
@@ -57,6 +59,7 @@ class SessionEnd:
     state: str = ""
     seconds: float | None = None
     idle_seconds: float | None = None
+    remedy: str = ""
 
     @property
     def session(self) -> str:
@@ -99,7 +102,7 @@ def end(connection: Connection, pid: int, started: str, why: str, idle_seconds: 
     done = _asked(connection, pid, started, idle_seconds, act=True)
     if done.fate is Fate.ENDED:
         SESSIONS_ENDED.labels(connection.info.dbname).inc()
-        log.warning(
+        log.info(
             "transactions.session_ended",
             session=done.session,
             application_name=done.application_name,
@@ -111,30 +114,37 @@ def end(connection: Connection, pid: int, started: str, why: str, idle_seconds: 
     return done
 
 
+def granting(group: str, role: str) -> str:
+    """The GRANT of a predefined role."""
+    return f"GRANT {group} TO {identifier(role).as_string(None).replace('%%', '%')};"
+
+
 def _asked(connection: Connection, pid: int, started: str, idle_seconds: float | None, *, act: bool) -> SessionEnd:
     values = {"pid": pid, "started": started, "idle_seconds": idle_seconds, "act": act, "wait_ms": WAIT_MS}
     [row] = connection.execute(sql.statement("transactions/end_session"), values).fetchall()
-    unseen, application_name, user, state, seconds, idle, verdict, ended = row
+    role, unseen, application_name, user, state, seconds, idle, verdict, ended = row
     if verdict is None:
         if unseen:
-            return SessionEnd(pid, started, Fate.NOT_PERMITTED, "the role cannot see that session's transaction")
+            reason, grant = f"role {role} cannot see that session's transaction", granting("pg_monitor", role)
+            return SessionEnd(pid, started, Fate.NOT_PERMITTED, reason, remedy=grant)
         return SessionEnd(pid, started, Fate.GONE, "that transaction is over")
-    reason = _REFUSALS.get(verdict, "")
+    reason, grant = _REFUSALS.get(verdict, ""), ""
     if verdict == _MAY_END:
         fate = Fate.ENDED
         if act and not ended and _is_there(connection, values):
             fate, reason = Fate.STILL_THERE, f"it was told to end and had not after {_whole(WAIT_MS / 1000)}"
     elif verdict == _NOT_PERMITTED:
-        fate, reason = Fate.NOT_PERMITTED, "the role may not end other roles' sessions"
+        fate, reason = Fate.NOT_PERMITTED, f"role {role} may not end other roles' sessions"
+        grant = granting("pg_signal_backend", role)
     else:
         fate = Fate.REFUSED
-    return SessionEnd(pid, started, fate, reason, application_name, user, state or "", seconds, idle)
+    return SessionEnd(pid, started, fate, reason, application_name, user, state or "", seconds, idle, grant)
 
 
 def _is_there(connection: Connection, values: dict[str, Any]) -> bool:
     """Whether the session is there yet: one that ended by itself cannot be told that it should."""
     [row] = connection.execute(sql.statement("transactions/end_session"), values | {"act": False}).fetchall()
-    return row[6] is not None
+    return row[7] is not None
 
 
 def _whole(seconds: float) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.config.writing import toml_text
 from pgq_ops.errors import ActionFailed, NotPermitted
-from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats import transactions
 from pgq_ops.tasks import end_session
 from pgq_ops.tasks.end_matching import matching
@@ -57,7 +56,7 @@ class EndTransactions:
             ended.append(end_session.end(connection, one.pid, one.started, self._why(rule), self._idle()))
         result = EndResult(tuple(ended))
         if refused := result.with_fate(Fate.NOT_PERMITTED):
-            raise not_permitted(connection, f"could not end {refused[0]}: {refused[0].reason}")
+            raise NotPermitted(f"could not end {refused[0]}: {refused[0].reason}", refused[0].remedy)
         if there := result.with_fate(Fate.STILL_THERE):
             raise ActionFailed(f"could not end {there[0]}: {there[0].reason}")
         return result
@@ -65,7 +64,9 @@ class EndTransactions:
     def _due(self, connection: Connection) -> Iterator[tuple[Transaction, EndOnly]]:
         seen = transactions.read(connection)
         if not seen.visible:
-            raise not_permitted(connection, "the role does not see other sessions' transactions")
+            role = connection.info.user
+            message = f"role {role} does not see other sessions' transactions"
+            raise NotPermitted(message, end_session.granting("pg_monitor", role))
         for one in seen.longer_than(self.terms.end_after.total_seconds()):
             rule = matching(self.terms.end_only, one)
             if rule is not None and one.idle and (one.idle_seconds or 0.0) > self._idle() and not one.superuser:
@@ -80,10 +81,3 @@ class EndTransactions:
         return (
             f"idle in a transaction older than end_after ({format_duration(self.terms.end_after)}), by {{ {wanted} }}"
         )
-
-
-def not_permitted(connection: Connection, message: str) -> NotPermitted:
-    """The error, with what to grant so that other roles' transactions can be seen and ended."""
-    role = str(connection.execute("SELECT current_user", {}).fetchall()[0][0])
-    name = identifier(role).as_string(None).replace("%%", "%")
-    return NotPermitted(message, f"GRANT pg_monitor, pg_signal_backend TO {name};")

@@ -28,6 +28,8 @@ SUBCOMMANDS = [
     ("dead", "retry"),
     ("dead", "export"),
     ("dead", "purge"),
+    ("transactions", "list"),
+    ("transactions", "end"),
 ]
 COMMAND_LINES = [(), *((entry.name,) for entry in COMMANDS), *SUBCOMMANDS]
 

@@ -32,7 +32,7 @@ target AS MATERIALIZED (
     FROM found AS f
     WHERE extract(epoch FROM f.xact_start) = %(started)s::numeric
 )
-SELECT EXISTS (SELECT FROM found AS f WHERE NOT f.visible), t.application_name, t.role, t.state, t.seconds,
+SELECT current_user::text, EXISTS (SELECT FROM found AS f WHERE NOT f.visible), t.application_name, t.role, t.state, t.seconds,
        t.idle_seconds, t.verdict,
        CASE WHEN %(act)s AND t.verdict = 'may end' THEN pg_terminate_backend(t.pid, %(wait_ms)s) END AS ended
 FROM (SELECT) AS one
