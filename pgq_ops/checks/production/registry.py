@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from pgq_ops.checks.production import (
+    attempts_mapped,
+    backoff_mapped,
+    claim_in_one_statement,
+    claim_index,
+    claims_and_foreign_keys,
+    dead_state_mapped,
+    fenced_completion,
+    handled_failures,
+    heartbeat_margin,
+    hot_heartbeats,
+    idempotency,
+    lease_length,
+    lease_mapped,
+    no_idle_transaction,
+    reaping_index,
+    throughput,
+    version_mapped,
+    worker_isolation,
+)
+
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
     from pgq_ops.checks.production.verdict import Verdict
@@ -20,4 +41,23 @@ class Point(Protocol):
         ...
 
 
-POINTS: tuple[Point, ...] = ()
+POINTS: tuple[Point, ...] = (
+    worker_isolation,
+    claim_in_one_statement,
+    no_idle_transaction,
+    fenced_completion,
+    claims_and_foreign_keys,
+    claim_index,
+    reaping_index,
+    hot_heartbeats,
+    heartbeat_margin,
+    lease_length,
+    lease_mapped,
+    version_mapped,
+    attempts_mapped,
+    backoff_mapped,
+    dead_state_mapped,
+    handled_failures,
+    throughput,
+    idempotency,
+)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pgq_ops import metrics
 from pgq_ops.agent import leading, process  # what they import declares the process's own metrics
+from pgq_ops.checks.production.registry import POINTS
 from pgq_ops.checks.registry import IDS
 from pgq_ops.exporter.store import FAMILIES
 from tests.support.pages import PAGES
@@ -46,7 +47,7 @@ def test_metrics_that_pages_mention_are_exported() -> None:
 
 def test_every_finding_has_a_page_that_begins_with_its_name() -> None:
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "findings").glob("*.md")}
-    assert set(pages) == IDS
+    assert set(pages) == IDS | {point.ID for point in POINTS}
     for name, text in pages.items():
         assert text.startswith(f"# {name} (")
         assert "**What to do**: " in text

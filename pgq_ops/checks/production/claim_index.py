@@ -1,0 +1,48 @@
+"""A claim without a fitting index sorts the backlog, or reads through finished jobs, for each job that it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks import missing_indexes
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.index_advice import pending_index
+from pgq_ops.checks.production.verdict import found, not_applicable, passed
+from pgq_ops.stats import claim_fit, partition_tree
+
+if TYPE_CHECKING:
+    from pgq_ops.checks.production.examination import Examination
+    from pgq_ops.checks.production.verdict import Verdict
+    from pgq_ops.stats.claim_fit import ClaimFit
+
+ID = "claim-index-unfit"
+TITLE = "an index fits the claim"
+
+
+def check(examination: Examination) -> Verdict:
+    """A warning, only info while the table may be read whole; that of the ordinary look where there is no index."""
+    table, look = examination.table, examination.look
+    if "pending" not in table.states:
+        return not_applicable("no state is mapped as pending")
+    for finding in missing_indexes.check(look):
+        if finding.id == missing_indexes.NO_PENDING_INDEX:
+            return found(finding)
+    fit = examination.fact(claim_fit.read)
+    if fit.fits:
+        return passed(fit.node)
+    small = look.support is not None and look.support.small
+    return found(
+        Finding(
+            ID,
+            Severity.INFO if small else Severity.WARNING,
+            f"no index fits the claim of {table}: {_what(fit)} ({fit.node})",
+            {"plan": fit.node, "sorts": fit.sorts, "scans_table": fit.scans, "past_other_states": fit.past_others},
+            pending_index(table, examination.fact(partition_tree.read)),
+        )
+    )
+
+
+def _what(fit: ClaimFit) -> str:
+    if fit.scans:
+        return "each one reads a whole table"
+    return "each one sorts all that are due" if fit.sorts else "each one reads through jobs in other states"

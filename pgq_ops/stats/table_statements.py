@@ -1,0 +1,69 @@
+"""What others' statements do to the job table, as far as pg_stat_statements has their texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgq_ops import sql
+from pgq_ops.job_table.quoting import identifier
+
+if TYPE_CHECKING:
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+
+# A job table has a dozen of them; an ORM that makes lists of values may have hundreds.
+_MOST = 500
+
+_NOT_LOADED = "ALTER SYSTEM SET shared_preload_libraries = '{}';  -- add it to what is there, and restart the server"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement without constants. `rows`: that all its calls returned or changed. `toplevel`: sent as it is."""
+
+    text: str
+    calls: int
+    rows: int
+    toplevel: bool
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatements:
+    """The statements that take or change rows of the job table, the most called first.
+
+    `seconds`: for how long they have been counted. `nested`: whether those inside functions are counted too. `why_not`
+    says why nothing is known, and `remedy` what makes it known; empty where it is.
+    """
+
+    statements: tuple[Statement, ...] = ()
+    seconds: float = 0.0
+    nested: bool = False
+    why_not: str = ""
+    remedy: str = ""
+
+
+def read(connection: Connection, table: JobTable) -> TableStatements:
+    """All of them. Raises the driver's errors."""
+    found = connection.execute(sql.statement("stats/statements_extension"), {}).fetchone()
+    loaded = _NOT_LOADED.format("pg_stat_statements")
+    if found is None:
+        why = "the extension pg_stat_statements is not in this database"
+        return TableStatements(why_not=why, remedy=f"{loaded}\nCREATE EXTENSION pg_stat_statements;")
+    schema, usable, sees_all, track = found
+    if track is None:
+        return TableStatements(why_not="the library pg_stat_statements is not loaded", remedy=loaded)
+    role = identifier(connection.info.user).as_string().replace("%%", "%")
+    if not usable:
+        grant = f"GRANT USAGE ON SCHEMA {identifier(schema).as_string().replace('%%', '%')} TO {role};"
+        return TableStatements(why_not="this role may not use the schema of pg_stat_statements", remedy=grant)
+    if not sees_all:
+        why = "this role does not see the texts of other roles' statements"
+        return TableStatements(why_not=why, remedy=f"GRANT pg_read_all_stats TO {role};")
+    fragments = {"view": identifier(schema, "pg_stat_statements")}
+    parameters = {"name": table.relation.name, "limit": _MOST}
+    rows = connection.execute(sql.statement("stats/table_statements", fragments), parameters).fetchall()
+    since = sql.statement("stats/statements_since", {"info": identifier(schema, "pg_stat_statements_info")})
+    seconds = connection.execute(since, {}).fetchall()[0][0]
+    return TableStatements(tuple(Statement(*row) for row in rows), seconds or 0.0, nested=track == "all")
