@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks import (
     blocked,
+    claim_plan,
+    claim_timeout,
     dead_letter_cascade,
     expired_leases,
     horizon_held,
@@ -14,6 +16,7 @@ from pgq_ops.checks import (
     missing_indexes,
     missing_leases,
     oldest_ready,
+    ready_locked,
     reaping_trouble,
     stale_leases,
     suspicious_leases,
@@ -34,6 +37,9 @@ _MODULES = (
     stale_leases,
     missing_leases,
     oldest_ready,
+    claim_timeout,
+    ready_locked,
+    claim_plan,
     horizon_held,
     idle_in_transaction,
     long_transactions,
