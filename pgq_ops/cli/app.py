@@ -18,6 +18,7 @@ COMMANDS = (
     Entry("inspect", "pgq_ops.cli.inspect:inspect", "Show the queue, and what is wrong with it, in one screen."),
     Entry("why", "pgq_ops.cli.why:why", "Tell the life of one job, and what becomes of it."),
     Entry("doctor", "pgq_ops.cli.doctor:doctor", "Go through the production checklist."),
+    Entry("findings", "pgq_ops.cli.findings:findings", "Show what was wrong some time ago, and whose doing it was."),
     Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
     Entry("dead", "pgq_ops.cli.dead:app", "List, show, retry, purge or export dead letters."),
     Entry("transactions", "pgq_ops.cli.transactions:app", "List the clients' open transactions, or end some."),

@@ -1,0 +1,63 @@
+"""The findings of the past as the JSON document; what is not known is null."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pgq_ops.cli.findings_report import Report, TableHistory
+    from pgq_ops.stats.finding_history import PastFinding
+    from pgq_ops.stats.finding_turns import Turn
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The whole document: plain values, durations as numbers in seconds, times as ISO 8601 in UTC.
+
+    `at` is null where all since `since` was asked for. `watched` says whether anybody looked at that moment, or when.
+    """
+    return {
+        "read_at": _iso(report.now),
+        "at": _iso(report.at),
+        "since": _iso(report.since) if report.at is None else None,
+        "complete": report.complete,
+        "job_tables": [_table(report, table) for table in report.tables],
+    }
+
+
+def _table(report: Report, table: TableHistory) -> dict[str, Any]:
+    if report.at is not None:
+        watched: Any = report.is_watched_at(table, report.at)
+    else:
+        stretches = [pair for pair in report.watched(table) if pair[1] >= report.since]
+        watched = [{"from": _iso(began), "until": _iso(ended)} for began, ended in stretches]
+    findings = [_finding(report, one) for one in table.findings]
+    return {"name": table.name, "watched": watched, "findings": findings}
+
+
+def _finding(report: Report, one: PastFinding) -> dict[str, Any]:
+    said = one.at_worst() if report.at is None else one.at(report.at)
+    return {
+        "id": one.id,
+        **_turn(said),
+        "worst_severity": one.worst_severity,
+        "opened_at": _iso(one.opened_at),
+        "closed_at": _iso(one.closed_at),
+        "last_seen_at": _iso(one.last_seen_at),
+        "open": report.is_open(one),
+        "lasted_seconds": round(report.lasted(one), 3),
+        "returns": one.returns,
+        "mode": one.mode,
+        "turns": [{"at": _iso(turn.at), **_turn(turn)} for turn in one.turns],
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    said = {"severity": turn.severity, "summary": turn.summary}
+    return {**said, "evidence": dict(turn.evidence), "remedy": turn.remedy}
+
+
+def _iso(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

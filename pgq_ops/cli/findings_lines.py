@@ -1,0 +1,137 @@
+"""The findings of the past as lines for a person."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pgq_ops.checks.finding import Severity
+from pgq_ops.checks.wording import counted
+from pgq_ops.cli.findings_moments import shown, zone
+from pgq_ops.cli.inspection.lines import printable, prose
+from pgq_ops.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.cli.findings_report import Report, TableHistory
+    from pgq_ops.stats.finding_history import PastFinding
+    from pgq_ops.stats.finding_turns import Turn
+
+_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+_RANK = {str(severity): rank for rank, severity in enumerate(Severity)}
+_INDENT = 10
+# The opening and the last ones; --json has all.
+_MOST_TURNS = 5
+_MOST_GAPS = 3
+
+
+def lines(report: Report, width: int | None) -> list[Text]:
+    """The lines; prose is broken to fit the width (None: not at all), names, commands and SQL never are."""
+    asked = report.since if report.at is None else report.at
+    ago = format_duration(report.now - asked)
+    what = f"what was wrong {'since' if report.at is None else 'at'} {shown(asked)} {zone(asked)}, {ago} ago"
+    found = [Text(f"{shown(report.now)} {zone(report.now)}  {printable(report.database)}", "dim"), Text(what)]
+    for table in report.tables:
+        found += [Text(), *_table(report, table, width)]
+    if not report.tables:
+        found += [Text(), Text("no job table is configured or remembered")]
+    if not report.complete:
+        found += [Text(), *prose("There was more: name a job table, or a later time.", width)]
+    return found
+
+
+def _table(report: Report, table: TableHistory, width: int | None) -> Iterator[Text]:
+    yield Text.assemble((printable(table.name), "bold"), "  ", _verdict(report, table))
+    yield from _unwatched(report, table, width)
+    worst_first = sorted(table.findings, key=lambda one: (not report.is_open(one), _RANK[_said(report, one).severity]))
+    for one in worst_first if report.at is not None else table.findings:
+        yield Text()
+        yield from _finding(report, one, width)
+
+
+def _verdict(report: Report, table: TableHistory) -> Text:
+    if table.findings:
+        return Text(f"{len(table.findings)} finding{'s' if len(table.findings) > 1 else ''}")
+    if report.at is not None:
+        looked, all_along = report.is_watched_at(table, report.at), True
+    else:
+        looked, all_along = any(ended >= report.since for _, ended in report.watched(table)), not report.gaps(table)
+    if not looked:
+        return Text("nothing is known", "yellow")
+    return Text("nothing was wrong" if all_along else "nothing was wrong while an agent looked", "green")
+
+
+def _unwatched(report: Report, table: TableHistory, width: int | None) -> Iterator[Text]:
+    """When nobody looked: then nothing is known."""
+    if report.at is not None:
+        if report.is_watched_at(table, report.at):
+            return
+        before = max((ended for _, ended in report.watched(table) if ended < report.at), default=None)
+        after = min((began for began, _ in report.watched(table) if began > report.at), default=None)
+        told = [f"until {shown(before)}"] if before is not None else []
+        told += [f"from {shown(after)} on"] if after is not None else []
+        looked = f"an agent looked {', and '.join(told)}" if told else "no agent has, within 14 days"
+        text = f"nobody looked at that moment; {looked}"
+    else:
+        gaps = [(began, ended) for began, ended in report.gaps(table) if ended - began >= 1]
+        if not gaps:
+            return
+        told = [f"from {shown(began)} to {shown(ended, began)}" for began, ended in gaps[-_MOST_GAPS:]]
+        told += [f"and before that {counted(len(gaps) - _MOST_GAPS, 'time')}"] if len(gaps) > _MOST_GAPS else []
+        text = f"nobody looked {', '.join(told)}"
+    for line in prose(text, width):
+        line.stylize("yellow")
+        yield line
+
+
+def _finding(report: Report, one: PastFinding, width: int | None) -> Iterator[Text]:
+    said = _said(report, one)
+    label = Text(said.severity.upper(), _STYLES[Severity(said.severity)])
+    yield from prose(f"{one.id}  {_times(report, one)}", width, indent=_INDENT, first=label)
+    yield from prose(said.summary, width, indent=_INDENT)
+    if report.at is not None:
+        for key, value in said.evidence.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield from _dim(prose(f"{key}: {text}", width, indent=_INDENT))
+    if len(one.turns) > 1:
+        yield from _turns(one, said, width)
+    if said.remedy and not report.is_open(one):
+        yield Text("  # advised then:", "dim")
+    for line in said.remedy.splitlines():
+        yield Text(f"  {printable(line)}", "" if line.startswith("#") or not report.is_open(one) else "bold")
+
+
+def _times(report: Report, one: PastFinding) -> str:
+    """From when to when, and how long."""
+    lasted = format_duration(round(report.lasted(one)))
+    back = f", gone for minutes and back {counted(one.returns, 'time')}" if one.returns else ""
+    if report.is_open(one):
+        return f"since {shown(one.opened_at)}, for {lasted} so far{back}"
+    if one.closed_at is None:
+        seen = f"last seen {shown(one.last_seen_at, one.opened_at)}: nobody has looked since"
+        return f"from {shown(one.opened_at)}, {seen}{back}"
+    return f"from {shown(one.opened_at)} to {shown(one.closed_at, one.opened_at)}, {lasted}{back}"
+
+
+def _turns(one: PastFinding, above: Turn, width: int | None) -> Iterator[Text]:
+    """What it said when; what stands above already is not said again."""
+    told = one.turns if len(one.turns) <= _MOST_TURNS else (one.turns[0], *one.turns[1 - _MOST_TURNS :])
+    for number, turn in enumerate(told):
+        if number == 1 and len(told) < len(one.turns):
+            yield from _dim(prose(f"... {len(one.turns) - len(told)} turns more: --json", width, indent=_INDENT))
+        text = "as above" if turn.summary == above.summary else turn.summary
+        when = shown(turn.at, one.opened_at)
+        yield from _dim(prose(f"{when} {turn.severity}: {text}", width, indent=_INDENT))
+
+
+def _said(report: Report, one: PastFinding) -> Turn:
+    return one.at_worst() if report.at is None else one.at(report.at)
+
+
+def _dim(parts: list[Text]) -> list[Text]:
+    for part in parts:
+        part.stylize("dim")
+    return parts
