@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks import (
+    autovacuum_off,
     blocked,
     claim_plan,
     claim_timeout,
     dead_letter_cascade,
+    dead_rows,
     expired_leases,
     horizon_held,
     idle_in_transaction,
@@ -19,9 +21,11 @@ from pgq_ops.checks import (
     ready_locked,
     reaping_trouble,
     stale_leases,
+    statistics_lost,
     suspicious_leases,
     unknown_states,
     visibility,
+    wraparound,
 )
 from pgq_ops.checks.finding import Severity
 
@@ -41,6 +45,10 @@ _MODULES = (
     ready_locked,
     claim_plan,
     horizon_held,
+    dead_rows,
+    autovacuum_off,
+    wraparound,
+    statistics_lost,
     idle_in_transaction,
     long_transactions,
     reaping_trouble,
