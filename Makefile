@@ -9,7 +9,7 @@ WORKERS ?= 2
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint fmt bench proof soak mutants networks matrix docs clean
+.PHONY: help venv demo test lint fmt bench proof soak healthy mutants networks matrix docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ proof: $(STAMP) ## let anything happen in any order on each kind of job table (E
 
 soak: $(STAMP) ## kill agents, sessions and servers under load for a quarter of an hour (SOAK="--kills 10 --seconds 60")
 	$(BIN)/python -m soak $(SOAK)
+
+healthy: $(STAMP) ## half an hour with nobody killed, in which nothing may be found wrong (HEALTHY="--minutes 5")
+	$(BIN)/python -m soak.healthy $(HEALTHY)
 
 networks: $(STAMP) ## the tests of cut networks, stopped proxies and failovers (some need root and iptables)
 	$(BIN)/python -m pytest -m networks -s tests/integration/networks
