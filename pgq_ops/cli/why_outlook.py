@@ -57,16 +57,16 @@ def outlook(facts: JobFacts) -> Outlook | None:
     every = policy.reaper.every.total_seconds()
     settle = policy.reaper.settle.total_seconds()
     patience = settle + _PASSES * every
+    settling = settle - facts.reaper.uptime_seconds
+    wait = max(left, settling, 0.0)
     run = facts.reaper.run
-    since = run.seconds_ago if over and run is not None and run.seconds_ago < every else 0.0
-    within = max(left, 0.0) + every - since
-    settled = settle - facts.reaper.uptime_seconds
+    since = run.seconds_ago if not wait and run is not None and run.seconds_ago < every else 0.0
     return Outlook(
         None,
         over=over,
-        within_seconds=max(within, settled + every),
-        late=-left > patience and facts.reaper.uptime_seconds > patience,
-        settling=settled > max(left, 0.0),
+        within_seconds=wait + every - since,
+        late=min(-left, facts.reaper.uptime_seconds) > patience,
+        settling=settling > max(left, 0.0),
         buries=life.buries,
         delay_seconds=delay,
     )
