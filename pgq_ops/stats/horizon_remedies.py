@@ -14,7 +14,7 @@ _AUTOVACUUM = "autovacuum worker"
 
 # What a standby's sessions hold, the primary cannot end. Feedback goes out each wal_receiver_status_interval (10 s).
 _ON_THE_STANDBY = """\
--- on the standby: who holds it back, the oldest first; SELECT pg_terminate_backend(pid) ends one
+-- on the standby: who holds it back, the oldest first (SELECT pg_terminate_backend(pid) ends one)
 SELECT pid, usename, application_name, state, xact_start FROM pg_stat_activity
 WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() ORDER BY age(backend_xmin) DESC;
 -- or for good, on the standby: its queries are cancelled then where they are in the way of what the primary cleaned up

@@ -73,7 +73,7 @@ class Ground:
         age = self.look().age_xids
         expected = self.database.value(_NEXT_XID) - age
         vacuumed = self.vacuum()
-        assert vacuumed == Vacuumed(kept, expected)
+        assert vacuumed == Vacuumed(kept, expected), f"{vacuumed}, not {kept} and {expected}"
         return vacuumed
 
 

@@ -102,14 +102,14 @@ def test_a_concurrent_index_build_holds_while_it_reads_and_not_while_it_waits(gr
 
 
 def test_parallel_workers_are_their_leader(ground: Ground) -> None:
-    ground.database.execute("INSERT INTO t SELECT i, 0 FROM generate_series(3, 20000) AS i; ANALYZE t")
+    ground.database.execute("CREATE TABLE big AS SELECT generate_series(1, 20000) AS n; ANALYZE big")
     parallel = (
         "SET max_parallel_workers_per_gather = 2",
         "SET parallel_setup_cost = 0",
         "SET parallel_tuple_cost = 0",
         "SET min_parallel_table_scan_size = 0",
     )
-    leader = sent(ground.database, "query", "SELECT count(pg_sleep(60)) FROM t", *parallel)
+    leader = sent(ground.database, "query", "SELECT count(pg_sleep(60)) FROM big", *parallel)
     workers = "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = %s AND backend_xmin IS NOT NULL"
     wait_until(lambda: ground.database.value(workers, [leader.info.backend_pid]) == 2)
     ground.change()
