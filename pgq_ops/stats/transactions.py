@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
 
 IDLE = "idle in transaction"
-"""How the states begin of those that wait for their client; one whose statement failed is `(aborted)`."""
+"""The state of those that wait for their client. Where a statement failed, it keeps nothing, and is none here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Transaction:
     @property
     def idle(self) -> bool:
         """Whether it waits for its client."""
-        return self.state.startswith(IDLE)
+        return self.state == IDLE
 
     @property
     def holds_vacuum(self) -> bool:

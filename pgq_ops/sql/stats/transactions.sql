@@ -13,7 +13,7 @@ WITH seen AS MATERIALIZED (
 SELECT whole.visible, whole.waiting, a.pid, extract(epoch FROM a.xact_start)::text, a.application_name,
        pg_get_userbyid(a.usesysid)::text, COALESCE(host(a.client_addr), ''), a.state,
        greatest(0, extract(epoch FROM clock_timestamp() - a.xact_start))::float8,
-       CASE WHEN a.state LIKE 'idle in transaction%%'
+       CASE WHEN a.state = 'idle in transaction'
             THEN greatest(0, extract(epoch FROM clock_timestamp() - a.state_change))::float8 END,
        greatest(age(a.backend_xid), age(a.backend_xmin)),
        COALESCE((SELECT u.rolsuper FROM pg_roles AS u WHERE u.oid = a.usesysid), false), a.query

@@ -14,7 +14,7 @@ WITH found AS MATERIALIZED (
 target AS MATERIALIZED (
     SELECT f.pid, f.application_name, f.role, f.state,
            greatest(0, extract(epoch FROM clock_timestamp() - f.xact_start))::float8 AS seconds,
-           CASE WHEN f.state LIKE 'idle in transaction%%'
+           CASE WHEN f.state = 'idle in transaction'
                 THEN greatest(0, extract(epoch FROM clock_timestamp() - f.state_change))::float8 END AS idle_seconds,
            CASE
                WHEN f.application_name LIKE 'pgq-ops/%%' OR f.pid = pg_backend_pid() THEN 'ours'
@@ -24,7 +24,7 @@ target AS MATERIALIZED (
                WHEN NOT (pg_has_role(f.usesysid, 'USAGE') OR pg_has_role('pg_signal_backend', 'USAGE'))
                    THEN 'not permitted'
                WHEN %(idle_seconds)s::float8 IS NOT NULL AND NOT (
-                   f.state LIKE 'idle in transaction%%'
+                   f.state = 'idle in transaction'
                    AND f.state_change <= clock_timestamp() - make_interval(secs => %(idle_seconds)s::float8)
                ) THEN 'at work'
                ELSE 'may end'
