@@ -19,6 +19,10 @@ _CLAUSE = re.compile(r"\b(WHERE|RETURNING)\b", re.IGNORECASE)
 _LOCKED_BY = re.compile(r"\bFOR\s+(?:NO\s+KEY\s+)?$", re.IGNORECASE)
 
 
+# What these hold they do not do: the body of a function, a plan that is only shown.
+_NOT_DONE = frozenset({"create", "alter", "drop", "comment", "do", "explain"})
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """An UPDATE (what it sets) or DELETE (which sets nothing) of the table, and its condition; both as plain text."""
@@ -31,6 +35,12 @@ class Change:
 def plain_text(text: str) -> str:
     """The statement without comments, texts and the quotes around names."""
     return _NOISE.sub(" ", text).replace('"', "")
+
+
+def is_done(text: str) -> bool:
+    """Whether the statement does what it says, rather than defining or explaining it."""
+    first = plain_text(text).strip("( \r\n\t").split(maxsplit=1)
+    return bool(first) and first[0].lower() not in _NOT_DONE
 
 
 def is_claim(text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 from pgq_ops.job_table.quoting import identifier
+from pgq_ops.stats import statement_text
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -66,4 +67,5 @@ def read(connection: Connection, table: JobTable) -> TableStatements:
     rows = connection.execute(sql.statement("stats/table_statements", fragments), parameters).fetchall()
     since = sql.statement("stats/statements_since", {"info": identifier(schema, "pg_stat_statements_info")})
     seconds = connection.execute(since, {}).fetchall()[0][0]
-    return TableStatements(tuple(Statement(*row) for row in rows), seconds or 0.0, nested=track == "all")
+    statements = tuple(Statement(*row) for row in rows if statement_text.is_done(row[0]))
+    return TableStatements(statements, seconds or 0.0, nested=track == "all")

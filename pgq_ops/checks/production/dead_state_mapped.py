@@ -28,7 +28,7 @@ def check(examination: Examination) -> Verdict:
             ID,
             Severity.WARNING,
             f"no state of {table} is mapped as dead, and no dead-letter table: a job that always fails never ends",
-            {},
+            {"mapped": sorted(table.states)},
             f"# a value that the state column can hold, in pgq-ops.toml:\n{column_section(table, 'states')}\n"
             f'dead = ["dead"]\n# or a table that takes them:\n{column_section(table, "reaper")}\n'
             'dead_letter_table = "public.dead_jobs"',
