@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Numbers that name something instead of counting it.
 _NAMES = ("pid", "pids", "oid", "oids")
+# Time passes: that somebody is at it for longer is no turn.
+_TIME = "seconds"
 # A number is news once it has doubled or halved, and the larger one is no mere handful.
 _FACTOR = 2.0
 _HANDFUL = 10.0
@@ -45,7 +47,7 @@ def _read(evidence: Mapping[str, Any]) -> tuple[frozenset[tuple[str, str]], Mapp
     for place, value in _leaves("", evidence):
         if _is_number(value) and not place.rpartition(".")[2].endswith(_NAMES):
             named.add((place, ""))
-            counted[place] += value
+            counted[place] += 0 if _TIME in place else value
         else:
             named.add((place, str(value)))
     return frozenset(named), counted

@@ -9,6 +9,7 @@ from pgq_ops.checks import (
     blocked,
     claim_plan,
     claim_timeout,
+    claims_costly,
     dead_letter_cascade,
     dead_rows,
     expired_leases,
@@ -28,6 +29,7 @@ from pgq_ops.checks import (
     wraparound,
 )
 from pgq_ops.checks.finding import Severity
+from pgq_ops.checks.one_chain import told_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     blocked,
+    claims_costly,
     expired_leases,
     stale_leases,
     missing_leases,
@@ -67,5 +70,5 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 def findings_of(look: Look) -> tuple[Finding, ...]:
     """What is wrong by one look, the worst first."""
-    found = [finding for check in CHECKS for finding in check(look)]
+    found = told_once([finding for check in CHECKS for finding in check(look)])
     return tuple(sorted(found, key=lambda finding: _RANK[finding.severity]))

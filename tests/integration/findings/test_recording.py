@@ -64,6 +64,7 @@ def test_evidence_that_merely_moves_is_not_written_and_costs_no_statement(flight
         ({"buffers": 400, "pid": 1}, True),
         ({"buffers": 401, "pid": 1}, False),
         ({"buffers": 800, "pid": 2}, True),
+        ({"buffers": 800, "pid": 1, "seconds": 99}, True),
         ({"buffers": 800, "pid": 1, "queue": "a"}, True),
     ],
 )
@@ -75,6 +76,12 @@ def test_a_turn_is_another_name_or_a_number_doubled_or_halved(
     flight.look(finding(buffers=800, pid=1))
     flight.look(finding(**turned), after=61)
     assert (len(flight.said()) == 2) is written
+
+
+def test_that_time_passes_is_no_turn(flight: Flight) -> None:
+    flight.look(finding(holder={"pid": 1, "seconds": 61.5}, oldest_seconds={"a": 10}))
+    flight.look(finding(holder={"pid": 1, "seconds": 950.0}, oldest_seconds={"a": 900}), after=61)
+    assert len(flight.said()) == 1
 
 
 def test_a_turn_is_written_once_a_minute_and_a_worse_severity_at_once(flight: Flight) -> None:
