@@ -1,4 +1,4 @@
-"""The server as a whole: version, recovery, safety against a crash, autovacuum, connections."""
+"""The server as a whole: version, recovery, safety against a crash, connections."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ class ServerState:
     in_recovery: bool
     fsync: bool
     full_page_writes: bool
-    autovacuum: bool
-    autovacuum_naptime_seconds: float
     connections: int
     connections_allowed: int
     now: float

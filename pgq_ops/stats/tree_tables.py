@@ -17,18 +17,14 @@ if TYPE_CHECKING:
 class TreeTable:
     """One table; a `leaf` holds rows. `persistence`: p, u (unlogged) or t.
 
-    `past`: its time range has ended; None where it has none, or one that cannot be read. `xid_age`: of relfrozenxid,
-    None for a parent. `rows`: as of the last vacuum or analyze. `replica_identity`: d, n, f or i; `has_identity_index`:
-    the index that it means is there.
+    `past`: its time range has ended; None where it has none, or one that cannot be read. `replica_identity`: d, n, f
+    or i; `has_identity_index`: the index that it means is there.
     """
 
     relation: Relation
     leaf: bool
     persistence: str
     past: bool | None
-    xid_age: int | None
-    freeze_max_age: int
-    rows: int
     replica_identity: str
     has_identity_index: bool
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.production.naming import listed, quoted
-from pgq_ops.checks.production.verdict import found, passed, unknown
-from pgq_ops.stats import server_state, tree_tables, worker_roles
+from pgq_ops.checks.production.verdict import found, not_applicable, passed, unknown
+from pgq_ops.stats import tree_tables, worker_roles
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
@@ -39,27 +39,26 @@ def check(examination: Examination) -> Verdict:
                 ),
             )
         )
-    state, health = examination.fact(server_state.read), examination.look.health
+    health = examination.look.health
     if health is None:
-        what = "off" if not state.autovacuum else "on for the server"
-        return unknown(f"autovacuum is {what}, and the table's own settings and last vacuums could not be read")
+        return unknown("the settings of autovacuum and the last vacuums could not be read")
+    if health.server.standby:
+        return not_applicable("this server is a standby, which cannot vacuum")
     ended = {one.relation.oid for one in examination.fact(tree_tables.read) if one.past}
     leaves = [leaf for leaf in health.leaves if leaf.oid not in ended]
-    off = [leaf for leaf in leaves if not state.autovacuum or not leaf.autovacuum_enabled]
+    off = [leaf for leaf in leaves if not leaf.autovacuum_enabled]
     if not off:
         return passed(f"on for the server and for {listed(leaf.name for leaf in leaves)}")
-    by_hand = all(_vacuumed(leaf, state.now) for leaf in off)
-    where = "the server" if not state.autovacuum else listed(leaf.name for leaf in off)
+    by_hand = all(_vacuumed(leaf, health.at) for leaf in off)
+    where = "the server" if not health.server.on else listed(leaf.name for leaf in off)
     since = "; somebody runs VACUUM instead" if by_hand else ", and nobody has run VACUUM for a day"
     return found(
         Finding(
             ID,
             Severity.WARNING if by_hand else Severity.CRITICAL,
             f"autovacuum is off for {where}{since}: dead rows stay, and each claim steps over them",
-            {"server": state.autovacuum, "tables": [leaf.name for leaf in off]},
-            _remedy(examination, off)
-            if state.autovacuum
-            else "ALTER SYSTEM SET autovacuum = on;\nSELECT pg_reload_conf();",
+            {"server": health.server.on, "tables": [leaf.name for leaf in off]},
+            _remedy(off) if health.server.on else "ALTER SYSTEM SET autovacuum = on;\nSELECT pg_reload_conf();",
         )
     )
 
@@ -72,7 +71,5 @@ def _vacuumed(leaf: LeafHealth, now: float) -> bool:
     return leaf.last_vacuum is not None and now - leaf.last_vacuum < _BY_HAND_SECONDS
 
 
-def _remedy(examination: Examination, off: list[LeafHealth]) -> str:
-    relations = {one.relation.oid: one.relation for one in examination.fact(tree_tables.read)}
-    names = [quoted(relations[leaf.oid].schema, relations[leaf.oid].name) for leaf in off if leaf.oid in relations]
-    return "\n".join(f"ALTER TABLE {name} RESET (autovacuum_enabled);" for name in names)
+def _remedy(off: list[LeafHealth]) -> str:
+    return "\n".join(f"ALTER TABLE {quoted(leaf.schema, leaf.name)} RESET (autovacuum_enabled);" for leaf in off)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.production.naming import quoted
 from pgq_ops.checks.production.verdict import found, not_applicable, passed, unknown
-from pgq_ops.stats import server_state, tree_tables
+from pgq_ops.stats import tree_tables
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -30,15 +30,14 @@ def check(examination: Examination) -> Verdict:
     health = examination.look.health
     if health is None:
         return unknown("the table's own autovacuum settings could not be read")
-    tables = {one.relation.oid: one for one in examination.fact(tree_tables.read)}
-    open_leaves = [leaf for leaf in health.leaves if leaf.autovacuum_enabled and not _is_past(tables, leaf.oid)]
+    ended = {one.relation.oid for one in examination.fact(tree_tables.read) if one.past}
+    open_leaves = [leaf for leaf in health.leaves if leaf.autovacuum_enabled and leaf.oid not in ended]
     if not open_leaves:
         return not_applicable("autovacuum is off for the table, or all its partitions are over")
     late = [leaf for leaf in open_leaves if leaf.vacuum_threshold > _MOST_DEAD]
-    naptime = examination.fact(server_state.read).autovacuum_naptime_seconds
+    naptime = health.server.naptime_seconds
     highest = max(open_leaves, key=lambda leaf: leaf.vacuum_threshold)
     if late:
-        names = [tables[leaf.oid].relation for leaf in late if leaf.oid in tables]
         return found(
             Finding(
                 ID,
@@ -49,9 +48,9 @@ def check(examination: Examination) -> Verdict:
                 "-- in a quiet moment: it waits for a running vacuum, and cancels one that it waits for too long\n"
                 "SET lock_timeout = '300ms';\n"
                 + "\n".join(
-                    f"ALTER TABLE {quoted(one.schema, one.name)} SET (autovacuum_vacuum_scale_factor = 0,"
+                    f"ALTER TABLE {quoted(leaf.schema, leaf.name)} SET (autovacuum_vacuum_scale_factor = 0,"
                     f" autovacuum_vacuum_threshold = {_ADVISED}, vacuum_index_cleanup = on);"
-                    for one in names
+                    for leaf in late
                 ),
             )
         )
@@ -68,7 +67,3 @@ def check(examination: Examination) -> Verdict:
     return passed(
         f"after {highest.vacuum_threshold:,.0f} dead rows at the latest, looked for every {format_duration(naptime)}"
     )
-
-
-def _is_past(tables: dict[int, tree_tables.TreeTable], oid: int) -> bool:
-    return oid in tables and tables[oid].past is True

@@ -1,6 +1,5 @@
 -- A job table (%(oid)s) and all attached under it, parents first, with what the catalog says of each. Waits for no lock.
--- `past`: the time range of its partition ended (NULL: it has none that could be read). `freeze_max_age`: its own, else
--- the server's; at that age of relfrozenxid an autovacuum comes that yields to nobody.
+-- `past`: the time range of its partition has ended (NULL: it has none that could be read).
 WITH RECURSIVE tree AS (
     SELECT %(oid)s::oid AS oid, NULL::oid AS parent, 0 AS depth
     UNION ALL
@@ -20,14 +19,10 @@ WITH RECURSIVE tree AS (
     SELECT b.oid, b.depth, COALESCE(b.upper::timestamptz <= now(), e.past) FROM bounds AS b JOIN ended AS e ON e.oid = b.parent
 )
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind = 'r', c.relpersistence::text, e.past,
-       CASE WHEN c.relkind = 'r' THEN age(c.relfrozenxid) END,
-       COALESCE(least((SELECT o.option_value::int FROM pg_options_to_table(c.reloptions) AS o
-                       WHERE o.option_name = 'autovacuum_freeze_max_age'), server.freeze_max_age), server.freeze_max_age),
-       greatest(c.reltuples, 0)::bigint, c.relreplident::text,
+       c.relreplident::text,
        EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisvalid
                AND CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident END)
 FROM ended AS e
 JOIN pg_class AS c ON c.oid = e.oid
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
-CROSS JOIN (SELECT current_setting('autovacuum_freeze_max_age')::int AS freeze_max_age) AS server
 ORDER BY e.depth, n.nspname, c.relname

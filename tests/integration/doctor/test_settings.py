@@ -1,0 +1,284 @@
+"""The points about what the workers' sessions begin with, and about autovacuum and retention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgq_ops.checks.finding import Severity
+from pgq_ops.checks.production import (
+    autovacuum_off,
+    autovacuum_threshold,
+    idle_transaction_timeout,
+    read_only_workers,
+    retention,
+    synchronous_commit_off,
+    tcp_keepalives,
+)
+from pgq_ops.stats import worker_roles
+from tests.support.doctor_points import Doctor, counted, doctor, remedies
+from tests.support.jobs import create_field_table
+
+if TYPE_CHECKING:
+    from tests.support.database import Database
+    from tests.support.roles import Roles
+
+EVERYWHERE = [idle_transaction_timeout, tcp_keepalives, read_only_workers, synchronous_commit_off]
+
+
+@pytest.fixture
+def jobs(database: Database) -> Database:
+    create_field_table(database)
+    return database
+
+
+@pytest.fixture
+def worker(jobs: Database, make_role: Roles) -> str:
+    """A role that works the table; nobody else is judged but the superuser whose session the test is."""
+    role = make_role("worker")
+    jobs.execute(f'GRANT SELECT, UPDATE ON jobs TO "{role}"')
+    return role
+
+
+def set_for_all(database: Database, setting: str) -> None:
+    database.execute(f'ALTER DATABASE "{database.name}" SET {setting}')
+
+
+def test_an_open_transaction_without_an_end_is_found_and_the_remedy_ends_it(jobs: Database, worker: str) -> None:
+    finding = doctor(jobs).finding(idle_transaction_timeout)
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["roles"][worker] == "0 (server)"
+    assert "stays open for ever" in finding.summary
+    for statement in remedies(finding):
+        if worker in statement:
+            jobs.execute(statement)
+    set_for_all(jobs, "idle_in_transaction_session_timeout = '1h'")
+    text = doctor(jobs).passed(idle_transaction_timeout)
+    assert worker in text
+    assert "after 1h at most" in text
+
+
+def test_an_idle_timeout_beyond_an_hour_is_none(jobs: Database, worker: str) -> None:
+    set_for_all(jobs, "idle_in_transaction_session_timeout = '3601s'")
+    finding = doctor(jobs).finding(idle_transaction_timeout)
+    assert "for up to 1h" in finding.summary
+    assert finding.evidence["roles"][worker] == "3601s (database)"
+
+
+def test_a_bound_on_whole_transactions_bounds_idle_ones_too(jobs: Database, worker: str, pg_major: int) -> None:
+    if pg_major < 17:
+        assert "transaction_timeout" not in doctor(jobs).examination.fact(worker_roles.read)[0].settings
+        return
+    set_for_all(jobs, "transaction_timeout = '5min'")
+    assert worker in doctor(jobs).passed(idle_transaction_timeout)
+
+
+@pytest.mark.usefixtures("worker")
+def test_settings_are_taken_from_the_role_in_the_database_then_the_role_then_the_database(
+    jobs: Database, make_role: Roles
+) -> None:
+    roles = {name: make_role(name) for name in ("inside", "anywhere", "plain")}
+    for role in roles.values():
+        jobs.execute(f'GRANT UPDATE ON jobs TO "{role}"')
+    name = "idle_in_transaction_session_timeout"
+    set_for_all(jobs, f"{name} = '10s'")
+    for role in (roles["inside"], roles["anywhere"]):
+        jobs.execute(f"ALTER ROLE \"{role}\" SET {name} = '20s'")
+    jobs.execute(f'ALTER ROLE "{roles["inside"]}" IN DATABASE "{jobs.name}" SET {name} = 30000')
+    found = {role.name: role.settings[name] for role in doctor(jobs).examination.fact(worker_roles.read)}
+    seen = {name: (found[role].seconds, found[role].source) for name, role in roles.items()}
+    assert seen == {"inside": (30, "role in database"), "anywhere": (20, "role"), "plain": (10, "database")}
+    for role in roles.values():  # what the server itself gives them
+        session = jobs.connect(user=role)
+        assert session.execute("SHOW idle_in_transaction_session_timeout").fetchall() == [
+            ({30.0: "30s", 20.0: "20s", 10.0: "10s"}[found[role].seconds or 0],)
+        ]
+        session.close()
+
+
+def test_only_roles_that_can_update_the_table_and_log_in_are_judged(
+    jobs: Database, worker: str, make_role: Roles
+) -> None:
+    reader, group = make_role("reader"), make_role("group", "NOLOGIN")
+    member = make_role("member", member_of=(group,))
+    jobs.execute(f'GRANT SELECT ON jobs TO "{reader}"')
+    jobs.execute(f'GRANT UPDATE (status) ON jobs TO "{group}"')
+    roles = {role.name for role in doctor(jobs).examination.fact(worker_roles.read)}
+    assert {worker, member} <= roles
+    assert roles & {reader, group} == set()
+
+
+def test_a_server_value_that_hides_behind_the_own_role_s_is_unknown_and_not_passed(
+    jobs: Database, make_role: Roles, worker: str
+) -> None:
+    observer = make_role("observer", member_of=("pg_monitor",))
+    jobs.execute(f'GRANT SELECT ON jobs TO "{observer}"')
+    jobs.execute(f"ALTER ROLE \"{observer}\" SET idle_in_transaction_session_timeout = '1s'")
+    jobs._connection().close()  # the superuser's own session: only the worker is left to judge
+    text = doctor(jobs, role=observer).unknown(idle_transaction_timeout)
+    assert worker in text
+
+
+@pytest.mark.parametrize("point", EVERYWHERE[:2])
+def test_nobody_to_judge_is_unknown(jobs: Database, make_role: Roles, point: object) -> None:
+    observer = make_role("observer", member_of=("pg_monitor",))
+    jobs.execute(f'GRANT SELECT ON jobs TO "{observer}"')
+    jobs._connection().close()
+    assert "no role is known" in doctor(jobs, role=observer).unknown(point)  # type: ignore[arg-type]
+
+
+def test_keepalives_of_two_hours_are_found_and_the_remedy_cures_them(jobs: Database, worker: str) -> None:
+    finding = doctor(jobs).finding(tcp_keepalives)
+    assert finding.evidence["roles"] == {
+        worker: dict.fromkeys(("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"), "0 (server)")
+    }
+    assert "2h11m" in finding.summary
+    for statement in remedies(finding):
+        jobs.execute(statement)
+    text = doctor(jobs).passed(tcp_keepalives)
+    assert f"{worker}: noticed within 1m30s" in text
+
+
+@pytest.mark.parametrize(("idle", "passes"), [(270, True), (271, False)])
+def test_keepalives_may_take_as_long_as_a_lease(jobs: Database, worker: str, idle: int, *, passes: bool) -> None:
+    for setting in (f"tcp_keepalives_idle = {idle}", "tcp_keepalives_interval = 10", "tcp_keepalives_count = 3"):
+        jobs.execute(f'ALTER ROLE "{worker}" IN DATABASE "{jobs.name}" SET {setting}')
+    one = doctor(jobs)
+    assert one.passed(tcp_keepalives) if passes else one.finding(tcp_keepalives)
+
+
+def test_keepalives_do_not_matter_where_idle_transactions_end_anyway_or_all_sessions_are_local(
+    jobs: Database, worker: str
+) -> None:
+    session = jobs.connect(user=worker)
+    assert "local" in doctor(jobs).passed(tcp_keepalives)
+    session.close()
+    set_for_all(jobs, "idle_in_transaction_session_timeout = '30s'")
+    assert "ended after 30s" in doctor(jobs).passed(tcp_keepalives)
+
+
+def test_workers_that_may_not_write_are_found(jobs: Database, worker: str) -> None:
+    assert worker in doctor(jobs).passed(read_only_workers)
+    jobs.execute(f'ALTER ROLE "{worker}" SET default_transaction_read_only = on')
+    finding = doctor(jobs).finding(read_only_workers)
+    assert finding.evidence["roles"] == {worker: "on (role)"}
+    [statement] = remedies(finding)
+    jobs.execute(statement)
+    assert worker in doctor(jobs).passed(read_only_workers)
+
+
+def test_commits_that_are_reported_before_they_are_safe_are_found(jobs: Database, worker: str) -> None:
+    assert "synchronous_commit is on" in doctor(jobs).passed(synchronous_commit_off)
+    jobs.execute(f'ALTER ROLE "{worker}" SET synchronous_commit = off')
+    assert doctor(jobs).finding(synchronous_commit_off).evidence["roles"] == {worker: "off (role)"}
+
+
+def test_autovacuum_that_is_off_for_the_table_is_critical_until_somebody_vacuums(jobs: Database) -> None:
+    assert doctor(jobs).passed(autovacuum_off)
+    jobs.execute("ALTER TABLE jobs SET (autovacuum_enabled = off)")
+    finding = doctor(jobs).finding(autovacuum_off)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.evidence == {"server": True, "tables": ["jobs"]}
+    counted(jobs, "VACUUM jobs", "SELECT pg_stat_get_last_vacuum_time('jobs'::regclass) IS NOT NULL")
+    finding = doctor(jobs).finding(autovacuum_off)
+    assert finding.severity is Severity.WARNING
+    [statement] = remedies(finding)
+    jobs.execute(statement)
+    assert doctor(jobs).passed(autovacuum_off)
+
+
+def test_sessions_that_count_nothing_are_critical(jobs: Database, worker: str) -> None:
+    jobs.execute(f'ALTER ROLE "{worker}" IN DATABASE "{jobs.name}" SET track_counts = off')
+    finding = doctor(jobs).finding(autovacuum_off)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.evidence == {"roles": [worker]}
+    [statement] = remedies(finding)
+    jobs.execute(statement)
+    assert doctor(jobs).passed(autovacuum_off)
+
+
+@pytest.mark.parametrize(("threshold", "passes"), [(50_000, True), (50_001, False)])
+def test_a_threshold_at_which_claims_are_slow_already_is_found(jobs: Database, threshold: int, *, passes: bool) -> None:
+    jobs.execute(
+        f"ALTER TABLE jobs SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = {threshold})"
+    )
+    if passes:
+        assert "after 50,000 dead rows" in doctor(jobs).passed(autovacuum_threshold)
+        return
+    finding = doctor(jobs).finding(autovacuum_threshold)
+    assert finding.evidence["thresholds"] == {"jobs": threshold}
+    for statement in remedies(finding):
+        jobs.execute(statement)
+    assert "after 5,000 dead rows" in doctor(jobs).passed(autovacuum_threshold)
+
+
+def test_a_threshold_of_a_partition_that_is_over_does_not_matter(database: Database) -> None:
+    partitioned(database)
+    database.execute("ALTER TABLE jobs_2020 SET (autovacuum_vacuum_threshold = 60000)")
+    assert doctor(database).passed(autovacuum_threshold)
+    database.execute("ALTER TABLE jobs_later SET (autovacuum_vacuum_threshold = 60000)")
+    assert doctor(database).finding(autovacuum_threshold).evidence["thresholds"] == {"jobs_later": 60_000}
+
+
+def test_autovacuum_settings_that_were_not_read_are_unknown(jobs: Database) -> None:
+    one = doctor(jobs)
+    blind = Doctor(replace(one.examination, look=replace(one.examination.look, health=None)))
+    for point in (autovacuum_off, autovacuum_threshold, retention):
+        assert "could not be read" in blind.unknown(point)
+
+
+def partitioned(database: Database) -> None:
+    """The table of the field cases by day of creation: a partition that is over, one that is not."""
+    database.execute("CREATE TABLE jobs (id bigint, queue text, status text NOT NULL DEFAULT 'pending', attempts int,"
+                     " max_attempts int, lease_until timestamptz, locked_by text, run_at timestamptz DEFAULT now(),"
+                     " created_at timestamptz NOT NULL DEFAULT now(), last_error text, finished_at timestamptz)"
+                     " PARTITION BY RANGE (created_at)")  # fmt: skip
+    database.execute("CREATE TABLE jobs_2020 PARTITION OF jobs FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')")
+    database.execute("CREATE TABLE jobs_later PARTITION OF jobs FOR VALUES FROM ('2021-01-01') TO (MAXVALUE)")
+
+
+DONE = "INSERT INTO jobs (status, finished_at) SELECT 'done', now() - interval '30 days' FROM generate_series(1, {})"
+INSERTED = "SELECT pg_stat_get_live_tuples('jobs'::regclass) >= {}"
+
+
+def test_a_hundred_thousand_finished_jobs_that_nobody_removes_are_found_and_the_remedy_removes_some(
+    jobs: Database,
+) -> None:
+    counted(jobs, DONE.format(99_999), INSERTED.format(99_999))
+    assert "only 99,999 rows" in doctor(jobs).passed(retention)
+    counted(jobs, DONE.format(1), INSERTED.format(100_000))
+    finding = doctor(jobs).finding(retention)
+    assert finding.severity is Severity.INFO
+    assert finding.evidence["rows"] == 100_000
+    [statement] = remedies(finding)
+    assert jobs.execute(statement) == 1_000
+
+
+def test_a_million_rows_are_a_warning_and_who_deletes_four_fifths_of_them_keeps_up(jobs: Database) -> None:
+    """So many rows are only counted here, not written: the rest of the look is real."""
+    look = (one := doctor(jobs)).examination.look
+    assert look.health is not None
+    health = look.health
+
+    def with_rows(live: int, deleted: int = 0) -> Doctor:
+        leaf = replace(health.leaves[0], live_rows=live, inserted=live + deleted, deleted=deleted)
+        changed = replace(look, health=replace(health, leaves=(leaf,)), depths=None)
+        return Doctor(replace(one.examination, look=changed))
+
+    assert with_rows(999_999).finding(retention).severity is Severity.INFO
+    assert with_rows(1_000_000).finding(retention).severity is Severity.WARNING
+    assert with_rows(200_000, 799_999).finding(retention).evidence["deleted"] == 799_999
+    assert "800,000 deleted for 1,000,000 inserted" in with_rows(200_000, 800_000).passed(retention)
+
+
+def test_a_backlog_is_no_history(jobs: Database) -> None:
+    counted(jobs, "INSERT INTO jobs DEFAULT VALUES", "SELECT true")
+    counted(jobs, "INSERT INTO jobs (queue) SELECT 'q' FROM generate_series(1, 100000)", INSERTED.format(100_001))
+    assert "of which about 0 are finished" in doctor(jobs).passed(retention)
+
+
+def test_partitions_by_time_are_a_way_out_for_finished_jobs(database: Database) -> None:
+    partitioned(database)
+    assert "1 partition over" in doctor(database).passed(retention)
