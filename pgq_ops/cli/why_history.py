@@ -16,16 +16,19 @@ _WORDS = {"requeued": "reaped", "dead_lettered": "buried", "retried": "retried b
 _TIMES = {1: "once", 2: "twice"}
 # The reader wants the pattern; --json has all.
 _MOST = 10
+# Of a job whose end was good nobody asks what its history would say.
+_GOING_ON = ("running", "ready", "scheduled", "dead")
 
 
 def told(facts: JobFacts) -> Iterator[Said]:
     """The history of a job that is there."""
-    if facts.history_unknown:
+    waits = facts.life.state in _GOING_ON
+    if facts.history_unknown and waits:
         first, *rest = facts.history_unknown.splitlines()
         yield Said(f"What became of it before is not known: {first}", tuple(line.strip() for line in rest))
     elif facts.history:
         yield of(facts.history, facts.now)
-    elif facts.history is not None and facts.life.state in ("running", "ready", "scheduled"):
+    elif facts.history is not None and waits and not facts.life.moved:
         yield Said("In the last 30 days it was not reaped before.")
 
 
