@@ -60,7 +60,11 @@ def _oids(look: Look) -> frozenset[int]:
 
 
 def _sentence(links: Sequence[Waiter], end: Blocker | None) -> str:
-    told = [f"{named(one)} waits for {one.what} ({one.mode})" for one in links]
+    waits = [f"waits for {one.what} ({one.mode})" for one in links]
+    told = [
+        f"{named(one)}{', which' if place else ''} {what}"
+        for place, (one, what) in enumerate(zip(links, waits, strict=True))
+    ]
     if len(told) > _MOST_TOLD:
         told[2:-1] = [f"{counted(len(told) - 3, 'more session')} in between"]
     if end is not None:
