@@ -26,13 +26,13 @@ _URGENT_AGE = 1_200_000_000
 
 def check(look: Look) -> Iterator[Finding]:
     """Warning where a forced autovacuum is late, critical from 1.2 billion on; of transactions or of multixacts."""
-    old = [leaf for leaf in look.health.leaves if _lateness(leaf) > 1] if look.health is not None else []
-    if not old:
+    late = {leaf: ages for leaf in (look.health.leaves if look.health is not None else ()) if (ages := _late(leaf))}
+    if not late:
         return
-    old.sort(key=_lateness, reverse=True)
+    old = sorted(late, key=lambda leaf: -max(age for age, _, _ in late[leaf]))
     worst = old[0]
-    unit, age, forced_at = max(_ages(worst), key=lambda one: one[1] / _late_at(one[2]))
-    urgent = any(age > max(_URGENT_AGE, _late_at(forced_at)) for leaf in old for _, age, forced_at in _ages(leaf))
+    age, forced_at, unit = max(late[worst])
+    urgent = any(age > max(_URGENT_AGE, _late_at(forced_at)) for ages in late.values() for age, forced_at, _ in ages)
     more = f"; {counted(len(old) - 1, 'other partition')} likewise" if len(old) > 1 else ""
     running = "; a vacuum is at work there" if worst.vacuum_running else ""
     yield Finding(
@@ -50,19 +50,17 @@ def check(look: Look) -> Iterator[Finding]:
     )
 
 
-def _ages(leaf: LeafHealth) -> tuple[tuple[str, int, int], ...]:
-    return (
-        ("transactions", leaf.xid_age, leaf.settings.freeze_max_age),
-        ("multixacts", leaf.mxid_age, leaf.settings.multixact_freeze_max_age),
+def _late(leaf: LeafHealth) -> list[tuple[int, int, str]]:
+    """The ages that are beyond it, each with the one that forces an autovacuum, and what is counted."""
+    ages = (
+        (leaf.xid_age, leaf.settings.freeze_max_age, "transactions"),
+        (leaf.mxid_age, leaf.settings.multixact_freeze_max_age, "multixacts"),
     )
+    return [one for one in ages if one[0] > _late_at(one[1])]
 
 
 def _late_at(forced_at: int) -> float:
     return min(_LATE * forced_at, _FAILSAFE_AGE)
-
-
-def _lateness(leaf: LeafHealth) -> float:
-    return max(age / _late_at(forced_at) for _, age, forced_at in _ages(leaf))
 
 
 def _remedy(look: Look, leaves: list[LeafHealth]) -> str:
