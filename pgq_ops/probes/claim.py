@@ -9,6 +9,7 @@ from psycopg import errors
 
 from pgq_ops.metrics import Family
 from pgq_ops.stats import claim_cost, claim_generic
+from pgq_ops.stats.claim_best import better
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,21 +64,6 @@ class Claim:
             return []
         labels = (memory.database, table.name)
         return [BUFFERS.sample(cost.buffers, *labels), SECONDS.sample(cost.seconds, *labels)]
-
-
-def better(best: ClaimCost | None, cost: ClaimCost) -> ClaimCost | None:
-    """The better one to compare with: one that found a job, by an index in its order if any did, then the cheaper.
-
-    An empty table is read whole for one page, and that tells nothing of what a claim should cost.
-    """
-    if cost.plan is None or not cost.plan.rows_returned:
-        return best
-    return cost if best is None or _rank(cost) <= _rank(best) else best
-
-
-def _rank(cost: ClaimCost) -> tuple[bool, int]:
-    by_index = cost.plan is not None and not cost.plan.scans_table and not cost.plan.sorts
-    return not by_index, cost.buffers or 0
 
 
 def _kept(table: JobTable, memory: Memory) -> _Kept:

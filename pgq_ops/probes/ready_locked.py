@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import errors
 
+from pgq_ops.errors import NotPermitted
 from pgq_ops.metrics import Family
 from pgq_ops.stats import ready_locked
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 LOCKED = Family(
     "ready_locked",
-    "How many of the first 100 ready jobs somebody holds locked right now; absent where they are not found in time.",
+    "How many of the first 100 ready jobs somebody holds locked right now; absent where they are not found in time, and"
+    " where the role may not see it.",
     ("database", "job_table"),
 )
 
@@ -39,7 +41,7 @@ class _Kept:
 
 
 class ReadyLocked:
-    """The probe. Where the claim itself takes too long, it has nothing to say."""
+    """The probe. Where the claim itself takes too long, or the role may not see locks, it has nothing to say."""
 
     name = "ready_locked"
     families = (LOCKED,)
@@ -55,7 +57,7 @@ class ReadyLocked:
             kept = memory.kept[self.name] = _Kept(table, ready_locked.look(table))
         try:
             seen = ready_locked.read(connection, table, composed=kept.look, lasting=kept.xids)
-        except errors.QueryCanceled:
+        except (errors.QueryCanceled, NotPermitted):
             return []
         if seen is None:
             return []

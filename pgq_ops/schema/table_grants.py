@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _MAINTAIN_SINCE = 170_000
 _INHERIT_OPTION_SINCE = 160_000
-# A row without a primary key, and one found by scanning a stretch of the table, is addressed by these.
-_ADDRESS = frozenset({"tableoid", "ctid"})
+# A row without a primary key, and one found by scanning a stretch of the table, is addressed by the first two; xmax
+# tells who holds it locked.
+_ADDRESS = frozenset({"tableoid", "ctid", "xmax"})
 
 
 @dataclass(frozen=True, slots=True)

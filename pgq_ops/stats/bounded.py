@@ -39,10 +39,15 @@ def read(
 
 
 def read_all(
-    connection: Connection, table: JobTable, looks: Sequence[composing.Composable], parameters: Mapping[str, Any]
+    connection: Connection,
+    table: JobTable,
+    looks: Sequence[composing.Composable],
+    parameters: Mapping[str, Any],
+    *,
+    through_indexes: bool = True,
 ) -> tuple[list[Rows], float]:
     """Run several looks as `read` does, with the parameters of all of them. One that fails fails all."""
-    now, *results = _results(connection, table, looks, parameters, through_indexes=True)
+    now, *results = _results(connection, table, looks, parameters, through_indexes=through_indexes)
     return results, float(now[0][0])
 
 

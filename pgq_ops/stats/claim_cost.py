@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from psycopg import errors
@@ -64,6 +65,12 @@ def look(table: JobTable) -> composing.SQL:
     return bounded.composed_once(sql.statement("stats/claim_cost", claim_query.fragments(table)))
 
 
+@cache
+def settings() -> composing.SQL:
+    """The statement before a look."""
+    return bounded.composed_once(sql.statement("stats/claim_settings"))
+
+
 def read(connection: Connection, table: JobTable, *, composed: composing.SQL | None = None) -> ClaimCost | None:
     """Look once; None where no state is mapped as pending. `composed` is `look()`, if it was kept.
 
@@ -79,7 +86,7 @@ def measured(connection: Connection, table: JobTable, explaining: composing.Comp
     """The cost by an EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) of a claim."""
     began = time.monotonic()
     try:
-        rows, _ = bounded.read(connection, table, explaining, {}, through_indexes=False)
+        (_, rows), _ = bounded.read_all(connection, table, [settings(), explaining], {}, through_indexes=False)
     except errors.QueryCanceled:
         return _timed_out(connection, table, time.monotonic() - began)
     [explained] = rows[0][0]
@@ -131,6 +138,7 @@ def _timed_out(connection: Connection, table: JobTable, seconds: float) -> Claim
             raise errors.QueryCanceled("the look at the claim was cancelled")
         try:
             with connection.transaction():
+                connection.execute(settings(), {})
                 [explained] = connection.execute(planning(table), {}).fetchall()[0][0]
             planned = described_node(explained["Plan"])
         except errors.QueryCanceled:

@@ -36,6 +36,7 @@ def read(connection: Connection, table: JobTable) -> ClaimCost | None:
         return None
     parts = claim_query.fragments(table) | {"is_pending": condition}
     with bounded.transaction(connection, table, through_indexes=False):
+        connection.execute(claim_cost.settings(), {})
         custom, generic = (
             _planned(connection, statement)
             for statement in (claim_cost.planning(table), sql.statement("stats/claim_plan", parts))

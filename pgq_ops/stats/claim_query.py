@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 def fragments(table: JobTable) -> dict[str, composing.Composable]:
     """The parts of a statement over the ready jobs in the order in which they are claimed."""
     return {
-        "key": composing.SQL(", ").join(table.key_columns()),
         "table": table.relation.sql,
         "is_pending": table.is_state("pending"),
         "is_due": table.is_due(),
-        "order": order(table),
+        "in_order": in_order(table),
     }
 
 
-def order(table: JobTable) -> composing.Composable:
-    """The claim's ORDER BY: the configured one; else by available_at, then the key."""
+def in_order(table: JobTable) -> composing.Composable:
+    """The claim's ORDER BY: the configured one; else by available_at, then the key; none where neither is there."""
     terms: list[composing.Composable] = [
         composing.SQL("{} DESC").format(column(name)) if descending else column(name)
         for name, descending in table.claim_order
     ]
     if not terms:
         available = table.fields.get("available_at")
-        terms = [*([] if available is None else [available.value]), *table.key_columns()]
-    return composing.SQL(", ").join(terms)
+        terms = [*([] if available is None else [available.value]), *(column(part.name) for part in table.key)]
+    by = composing.SQL("ORDER BY {}") if terms else composing.SQL("")
+    return by.format(composing.SQL(", ").join(terms))
 
 
 def is_pending_by_parameter(table: JobTable) -> composing.Composable | None:

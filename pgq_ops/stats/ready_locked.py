@@ -6,13 +6,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from psycopg import errors
+from psycopg import sql as composing
+
 from pgq_ops import sql
+from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats import bounded, claim_query
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-    from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
@@ -76,11 +79,16 @@ def read(
 
     `lasting`: `xids` of an earlier look; the holders are asked for only where one of those is still there, as most
     locks last no longer than a claim. Any lock on a row counts: also that of a foreign key's check, which is in the way
-    of FOR UPDATE alone. Raises the driver's errors: QueryCanceled where the ready jobs are not found in time.
+    of FOR UPDATE alone. Raises NotPermitted with the GRANT, and the driver's errors: QueryCanceled where the ready jobs
+    are not found in time.
     """
     if "pending" not in table.states:
         return None
-    rows, _ = bounded.read(connection, table, composed or look(table), {"limit": LOOKED_AT}, through_indexes=False)
+    composed = composed or look(table)
+    try:
+        rows, _ = bounded.read(connection, table, composed, {"limit": LOOKED_AT}, through_indexes=False)
+    except errors.InsufficientPrivilege as error:
+        raise _not_permitted(connection, table) from error
     looked_at, numbers, relations = rows[0]
     marks = Counter(zip(numbers or (), relations or (), strict=True))
     running = _running(connection, marks) if marks else {}
@@ -88,6 +96,15 @@ def read(
     xids = frozenset[int]().union(*running.values())
     asked = xids and (lasting is None or not xids.isdisjoint(lasting))
     return ReadyLocked(looked_at, locked, _holders(connection, marks, running) if asked else (), xids)
+
+
+def _not_permitted(connection: Connection, table: JobTable) -> NotPermitted:
+    role = str(connection.execute("SELECT current_user", {}).fetchall()[0][0])
+    grant = composing.SQL("GRANT SELECT (xmax, tableoid) ON TABLE {} TO {};").format(
+        table.relation.sql, identifier(role)
+    )
+    what = f"role {role} may not read which rows are locked; run `pgq-ops grants` with its tiers again, or at least"
+    return NotPermitted(what, grant.as_string(None).replace("%%", "%"))
 
 
 def _running(connection: Connection, marks: Counter[Mark]) -> dict[Mark, frozenset[int]]:

@@ -1,8 +1,3 @@
--- The claim's SELECT without its locking clause, run and measured. Besides the key it selects ctid, which no index holds:
--- whoever claims a job must read its row.
+-- The claim's SELECT without its locking clause, run and measured. After claim_settings.
 EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-SELECT {key}, j.ctid
-FROM {table} AS j
-WHERE {is_pending} AND {is_due}
-ORDER BY {order}
-LIMIT 1
+SELECT FROM {table} AS j WHERE {is_pending} AND {is_due} {in_order} LIMIT 1

@@ -1,7 +1,3 @@
--- The same SELECT as in claim_cost, only planned.
+-- The claim's SELECT without its locking clause, only planned. After claim_settings.
 EXPLAIN (FORMAT JSON)
-SELECT {key}, j.ctid
-FROM {table} AS j
-WHERE {is_pending} AND {is_due}
-ORDER BY {order}
-LIMIT 1
+SELECT FROM {table} AS j WHERE {is_pending} AND {is_due} {in_order} LIMIT 1

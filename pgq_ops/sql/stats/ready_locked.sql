@@ -11,6 +11,6 @@ FROM (
                 OR mxid_age(j.xmax) BETWEEN 1 AND 2147483646) AS pgq_ops_recent
     FROM {table} AS j
     WHERE {is_pending} AND {is_due}
-    ORDER BY {order}
+    {in_order}
     LIMIT %(limit)s
 ) AS ready
