@@ -132,7 +132,7 @@ def _asked(connection: Connection, pid: int, started: str, idle_seconds: float |
     if verdict == _MAY_END:
         fate = Fate.ENDED
         if act and not ended and _is_there(connection, values):
-            fate, reason = Fate.STILL_THERE, f"it was told to end and had not after {_whole(WAIT_MS / 1000)}"
+            fate, reason = Fate.STILL_THERE, f"it was told to end and had not after {format_duration(WAIT_MS / 1000)}"
     elif verdict == _NOT_PERMITTED:
         fate, reason = Fate.NOT_PERMITTED, f"role {role} may not end other roles' sessions"
         grant = granting("pg_signal_backend", role)
