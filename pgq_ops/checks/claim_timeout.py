@@ -42,7 +42,9 @@ def _remedy(look: Look) -> str:
     support = look.support
     if support is not None and not {Question.PENDING, Question.PENDING_IN_ORDER} & set(support.serving):
         return pending_index(look.table, support.tree)
+    limit = look.database.warn_after_seconds
     holders = look.database.horizon.holders if look.database.horizon is not None else ()
-    first = [f"# who keeps VACUUM from dead rows, first:\n{holders[0].remedy}"] if holders else []
+    lasting = [holder.remedy for holder in holders if holder.seconds is None or holder.seconds >= limit]
+    first = [f"# who keeps VACUUM from dead rows, first:\n{lasting[0]}"] if lasting else []
     table = plain(look.table.relation.sql)
     return "\n".join([*first, f"# then, in psql:\nVACUUM (INDEX_CLEANUP ON) {table};\nANALYZE {table};"])
