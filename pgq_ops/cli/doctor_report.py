@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.checks.finding import Severity
+from pgq_ops.checks.production import claim_index
 from pgq_ops.checks.production.examination import Examination
 from pgq_ops.checks.production.judging import POINT_LIMITS, Judged, judge
 from pgq_ops.checks.production.registry import POINTS
@@ -44,6 +45,8 @@ class Examined:
         """What is wrong, the worst first: by the look, and by the points."""
         of_points = [one.verdict.finding for one in self.judged if one.verdict.finding is not None]
         told = {finding.id for finding in of_points}
+        if claim_index.ID in told:
+            told.add(claim_index.COVERS)
         found = [*(finding for finding in self.view.findings if finding.id not in told), *of_points]
         return tuple(sorted(found, key=lambda finding: _WORST_FIRST.index(finding.severity)))
 

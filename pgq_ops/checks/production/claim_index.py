@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgq_ops.checks import missing_indexes
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.index_advice import pending_index
-from pgq_ops.checks.production.verdict import found, not_applicable, passed
+from pgq_ops.checks.production.verdict import found, passed
 from pgq_ops.stats import claim_fit, partition_tree
 
 if TYPE_CHECKING:
@@ -16,17 +16,14 @@ if TYPE_CHECKING:
     from pgq_ops.stats.claim_fit import ClaimFit
 
 ID = "claim-index-unfit"
+COVERS = missing_indexes.NO_PENDING_INDEX
+"""The ordinary finding that this one says more of."""
 TITLE = "an index fits the claim"
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning, only info while the table may be read whole; that of the ordinary look where there is no index."""
+    """A warning, only info while the table may be read whole."""
     table, look = examination.table, examination.look
-    if "pending" not in table.states:
-        return not_applicable("no state is mapped as pending")
-    for finding in missing_indexes.check(look):
-        if finding.id == missing_indexes.NO_PENDING_INDEX:
-            return found(finding)
     fit = examination.fact(claim_fit.read)
     if fit.fits:
         return passed(fit.node)
@@ -43,6 +40,6 @@ def check(examination: Examination) -> Verdict:
 
 
 def _what(fit: ClaimFit) -> str:
-    if fit.scans:
+    if fit.scans or (fit.sorts and fit.past_others):
         return "each one reads a whole table"
     return "each one sorts all that are due" if fit.sorts else "each one reads through jobs in other states"

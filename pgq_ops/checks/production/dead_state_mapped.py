@@ -17,20 +17,23 @@ TITLE = "poison jobs can be buried"
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning where neither a dead state nor a dead-letter table is configured."""
+    """Only info: there is a dead state at least to read, and the workers may write it themselves."""
     table = examination.table
     if table.dead_letters is not None:
         return passed(f"in {table.dead_letters.relation}")
-    if "dead" in table.states:
+    dead = table.states.get("dead")
+    if dead is not None and dead.writes:
         return passed("as a state of their own")
     return found(
         Finding(
             ID,
-            Severity.WARNING,
-            f"no state of {table} is mapped as dead, and no dead-letter table: a job that always fails never ends",
+            Severity.INFO,
+            f"the dead state of {table} can be read and not written, so a job that kills its workers is never buried"
+            " unless they do it",
             {"mapped": sorted(table.states)},
-            f"# a value that the state column can hold, in pgq-ops.toml:\n{column_section(table, 'states')}\n"
-            f'dead = ["dead"]\n# or a table that takes them:\n{column_section(table, "reaper")}\n'
+            f"# how a row is brought into that state, in pgq-ops.toml:\n{column_section(table, 'states')}\n"
+            'dead = { where = "...", set = { column = "expression" } }\n'
+            f"# or a table that takes such jobs:\n{column_section(table, 'reaper')}\n"
             'dead_letter_table = "public.dead_jobs"',
         )
     )

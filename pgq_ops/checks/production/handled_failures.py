@@ -27,7 +27,7 @@ TITLE = "failed jobs wait, and end"
 def check(examination: Examination) -> Verdict:
     """A warning for pending jobs with all their attempts made, or tried often and never put off."""
     table, support = examination.table, examination.look.support
-    if "attempts" not in table.fields or "pending" not in table.states:
+    if "attempts" not in table.fields:
         return not_applicable("attempts are not mapped, so nothing can be told of them")
     if support is None or not (support.is_cheap(Question.PENDING) or support.is_cheap(Question.PENDING_IN_ORDER)):
         return unknown("no index leads to the pending jobs")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.mapping_advice import column_section, with_new_column
-from pgq_ops.checks.production.verdict import found, not_applicable, passed
+from pgq_ops.checks.production.mapping_advice import with_new_column
+from pgq_ops.checks.production.verdict import found, passed
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
@@ -19,30 +19,17 @@ _FIELDS = ("lease_expires_at", "heartbeat_at", "leased_at")
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning, also where a heartbeat or claim time is mapped and no timeout says what it is worth."""
+    """A warning; a heartbeat or claim time without lease.timeout is refused by the configuration."""
     table = examination.table
-    if "running" not in table.states:
-        return not_applicable("no state is mapped as running")
     mapped = [name for name in _FIELDS if name in table.fields]
-    if not mapped:
-        return found(
-            Finding(
-                ID,
-                Severity.WARNING,
-                f"nothing tells when a claim on a job of {table} is void: the job of a worker that died stays running",
-                {"mapped": []},
-                with_new_column(table, "lease_expires_at", "lease_until", "timestamptz"),
-            )
+    if mapped:
+        return passed(", ".join(mapped))
+    return found(
+        Finding(
+            ID,
+            Severity.WARNING,
+            f"nothing tells when a claim on a job of {table} is void: the job of a worker that died stays running",
+            {"looked_for": list(_FIELDS)},
+            with_new_column(table, "lease_expires_at", "lease_until", "timestamptz"),
         )
-    untimed = [policy.queue for policy in table.policies if policy.lease.timeout is None]
-    if "lease_expires_at" not in table.fields and untimed:
-        return found(
-            Finding(
-                ID,
-                Severity.WARNING,
-                f"{mapped[0]} of {table} is mapped, and no lease.timeout says after how long a claim is void",
-                {"mapped": mapped},
-                f'{column_section(table, "lease")}\ntimeout = "5m"  # longer than a job goes without a sign of life',
-            )
-        )
-    return passed(", ".join(mapped))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks import missing_indexes
-from pgq_ops.checks.production.verdict import found, not_applicable, passed, unknown
+from pgq_ops.checks.production.verdict import found, passed, unknown
 from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ TITLE = "an index leads to the running jobs"
 def check(examination: Examination) -> Verdict:
     """The finding is the ordinary look's own."""
     look = examination.look
-    if "running" not in examination.table.states:
-        return not_applicable("no state is mapped as running")
     if look.support is None:
         return unknown("the planner could not be asked which indexes serve")
     for finding in missing_indexes.check(look):
