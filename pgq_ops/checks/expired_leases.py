@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.policies import cared_for
-from pgq_ops.checks.wording import by_queue, counted, reap_commands
+from pgq_ops.checks.wording import by_queue, counted, oldest_first, reap_commands
 from pgq_ops.config.writing import toml_key
 from pgq_ops.units import format_duration
 
@@ -36,6 +36,7 @@ def check(look: Look) -> Iterator[Finding]:
         "expired": total,
         "oldest_expired_seconds": round(oldest, 1),
         "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
+        "oldest": oldest_first((queue.queue, queue.oldest_expired_seconds) for queue in stranded),
     }
     held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
     by_hand = reap_commands(look)

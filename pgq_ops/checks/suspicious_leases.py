@@ -8,7 +8,7 @@ from psycopg import sql as composing
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.pasted_sql import rows_where
-from pgq_ops.checks.wording import by_queue, counted
+from pgq_ops.checks.wording import by_queue, counted, oldest_first
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.job_table.quoting import all_of
 
@@ -23,6 +23,7 @@ _WAY_OUT = """\
 -- column's unit); what is written already: correct it by hand, or let the workers renew it
 """
 _NOT = composing.SQL("({}) IS NOT TRUE")
+_FURTHEST = composing.SQL("{} DESC")
 
 OVERLONG_LEASES, FUTURE_LEASES = IDS = ("overlong-leases", "future-leases")
 
@@ -32,37 +33,37 @@ def check(look: Look) -> Iterator[Finding]:
     if look.leases is None:
         return
     terms = LeaseTerms(look.table, look.table.policies)
-    for name, condition, predicate, what in (
-        (
+    overlong = [one for one in look.leases.queues if one.overlong]
+    if overlong:
+        yield Finding(
             OVERLONG_LEASES,
-            "overlong",
-            terms.is_overlong(),
-            "kept alive longer than lease.max_runtime: their workers may hang",
-        ),
-        (
+            Severity.WARNING,
+            f"{counted(sum(one.overlong for one in overlong), 'lease')} of {look.table} kept alive longer than"
+            " lease.max_runtime: their workers may hang",
+            {
+                "overlong": sum(one.overlong for one in overlong),
+                "queues": by_queue((one.queue, one.overlong) for one in overlong),
+                "oldest": oldest_first((one.queue, one.oldest_overlong_seconds) for one in overlong),
+            },
+            _jobs(look.table, terms, terms.is_overlong(), terms.claimed_at()),
+        )
+    future = [one for one in look.leases.queues if one.future]
+    if future:
+        total = sum(one.future for one in future)
+        yield Finding(
             FUTURE_LEASES,
-            "future",
-            terms.is_future(),
-            f"{_too_far(look.table)}, so none is taken back in time: a clock is wrong, or database.timezone",
-        ),
-    ):
-        total = look.leases.total(condition)
-        if total:
-            yield Finding(
-                name,
-                Severity.WARNING,
-                f"{counted(total, 'lease')} of {look.table} {what}",
-                {
-                    condition: total,
-                    "queues": by_queue((one.queue, getattr(one, condition)) for one in look.leases.queues),
-                },
-                (_WAY_OUT if name == FUTURE_LEASES else "")
-                + rows_where(
-                    look.table,
-                    all_of([look.table.is_state("running"), predicate, _NOT.format(terms.ran_out())]),
-                    *("owner", "leased_at", "heartbeat_at", "lease_expires_at"),
-                ),
-            )
+            Severity.WARNING,
+            f"{counted(total, 'lease')} of {look.table} {_too_far(look.table)}, so none is taken back in time: a clock"
+            " is wrong, or database.timezone",
+            {"future": total, "queues": by_queue((one.queue, one.future) for one in future)},
+            _WAY_OUT + _jobs(look.table, terms, terms.is_future(), _FURTHEST.format(terms.expires_at())),
+        )
+
+
+def _jobs(table: JobTable, terms: LeaseTerms, which: composing.Composable, order: composing.Composable) -> str:
+    """The query for them: live ones only."""
+    condition = all_of([table.is_state("running"), which, _NOT.format(terms.ran_out())])
+    return rows_where(table, condition, "owner", "leased_at", "heartbeat_at", "lease_expires_at", order=order)
 
 
 def _too_far(table: JobTable) -> str:

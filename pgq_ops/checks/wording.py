@@ -38,6 +38,15 @@ def reap_commands(look: Look, *options: str) -> str:
     return "\n".join(commands)
 
 
+def oldest_first(ages: Iterable[tuple[str | None, float | None]]) -> list[dict[str, str | float | None]]:
+    """The queues with the oldest, each with its age in seconds (None: not known, these last)."""
+    ranked = sorted(ages, key=lambda pair: (pair[1] is None, -(pair[1] or 0.0), shown(pair[0])))
+    return [
+        {"queue": shown(queue), "seconds": None if seconds is None else round(seconds, 1)}
+        for queue, seconds in ranked[:_MOST_QUEUES]
+    ]
+
+
 def by_queue(numbers: Iterable[tuple[str | None, int]]) -> dict[str, int]:
     """The queues with the highest numbers, those with none left out."""
     ranked = sorted(

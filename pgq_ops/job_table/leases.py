@@ -109,6 +109,12 @@ class LeaseTerms:
         """Whether the row has no lease at all."""
         return sql.SQL("{} IS NULL").format(self._base()) if self.table.has_lease else sql.SQL("false")
 
+    def claimed_at(self) -> sql.Composable:
+        """When the row was claimed, else created, as a finite timestamptz; NULL where neither is known."""
+        fields = self.table.fields
+        known = [self.table.clock.finite(fields[name]) for name in ("leased_at", "created_at") if name in fields]
+        return sql.SQL("COALESCE({})").format(sql.SQL(", ").join(known)) if known else sql.SQL("NULL::timestamptz")
+
     def is_missing_overdue(self) -> sql.Composable:
         """Whether it has no lease and was claimed, or else created, longer ago than `missing_after`."""
         after = self.seconds(lambda policy: policy.lease.missing_after)

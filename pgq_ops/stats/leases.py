@@ -22,7 +22,9 @@ class QueueLeases:
     """The running jobs of one queue: each is live, expired, stale or missing. Live ones may be more than that.
 
     `expired` ran out (grace included) and is not stale; `overlong` and `future` are among the live ones.
-    `oldest_expired_seconds` counts from the lease's end; 0 without any expired one, and for `-infinity`.
+    `oldest_expired_seconds` counts from the lease's end; 0 without any expired one, and for `-infinity`. So does
+    `oldest_stale_seconds`; those of missing and overlong ones count from the claim, or else the creation. These three
+    are None without any such lease, and where no moment is known.
     """
 
     queue: str | None
@@ -33,6 +35,9 @@ class QueueLeases:
     overlong: int = 0
     future: int = 0
     oldest_expired_seconds: float = 0.0
+    oldest_stale_seconds: float | None = None
+    oldest_missing_seconds: float | None = None
+    oldest_overlong_seconds: float | None = None
 
     @property
     def running(self) -> int:
@@ -67,6 +72,7 @@ def look(table: JobTable) -> composing.Composed:
         "is_overlong": terms.is_overlong(),
         "is_future": terms.is_future(),
         "expires_at": terms.expires_at(),
+        "claimed_at": terms.claimed_at(),
     }
     return sql.statement("stats/leases_by_queue", fragments)
 
@@ -84,6 +90,7 @@ def read(
 
 
 def _queue(queue: str | None, *numbers: float | None) -> QueueLeases:
-    *counts, age = numbers
+    *counts, expired_age, stale_age, missing_age, overlong_age = numbers
     live, expired, stale, missing, overlong, future = (int(count or 0) for count in counts)
-    return QueueLeases(queue, live, expired, stale, missing, overlong, future, max(0.0, age or 0.0))
+    ages = (None if age is None else max(0.0, age) for age in (stale_age, missing_age, overlong_age))
+    return QueueLeases(queue, live, expired, stale, missing, overlong, future, max(0.0, expired_age or 0.0), *ages)
