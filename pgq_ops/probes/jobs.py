@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pgq_ops.job_table.queue_labels import ALL_QUEUES
 from pgq_ops.metrics import Family
 from pgq_ops.stats import depth, queue_depths
+from pgq_ops.stats.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +37,8 @@ OLDEST_DEAD = Family(
 
 # A look that was cut off would be again for as long as whatever keeps dead rows in the index goes on.
 _AFTER_TIMEOUT_SECONDS = 60.0
+# Numbers beyond the cap are the indexes' as of their last vacuum, so it matters little when exactly they fall below it.
+_CROWDED_SECONDS = 60.0
 
 
 class Jobs:
@@ -48,17 +51,21 @@ class Jobs:
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look at the jobs; leaves the rows in the memory."""
         support = memory.supported(connection, table)
-        remembered = queue_depths.Remembered(
+        remembered = Remembered(
             memory.labels.known(),
             memory.watermark,
             from_watermark=memory.now() < memory.plain_look_at,
             one_by_one=memory.now() < memory.one_by_one_until,
+            crowded=memory.crowded if memory.now() < memory.crowded_until else frozenset(),
         )
         depths = queue_depths.read(connection, table, support, remembered)
         if depths.timed_out and not remembered.from_watermark:
             memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
         if depths.states_cut_off and not remembered.one_by_one:
             memory.one_by_one_until = memory.now() + _AFTER_TIMEOUT_SECONDS
+        if not remembered.crowded:
+            memory.crowded_until = memory.now() + _CROWDED_SECONDS
+        memory.crowded = depths.crowded
         memory.watermark = depths.watermark or memory.watermark
         memory.depths = depths
         memory.labels.admit({queue.queue: queue.active for queue in depths.queues})

@@ -55,6 +55,9 @@ class Memory:
     """Before this moment the look at pending jobs starts from the watermark."""
     one_by_one_until: float = 0.0
     """Before this moment the looks at the other states are not made together."""
+    crowded: frozenset[str] = frozenset()
+    crowded_until: float = 0.0
+    """Before this moment the `crowded` states (`Depths`) are looked at briefly."""
     finished_until: float | None = None
     """Epoch seconds, database clock: jobs that finished until then are counted."""
     finished: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -52,7 +52,8 @@ class Depths:
 
     `at`: when it was looked at, in epoch seconds by the database's clock. `watermark`, alike: no pending job is
     available before it. `timed_out`: the look at the pending jobs was cut off, and what is said of them rests on an
-    older watermark or on estimates. `states_cut_off`: a look at another state was.
+    older watermark or on estimates. `states_cut_off`: a look at another state was. `crowded`: states of which more than
+    the cap was found, and for which a brief look will do for a while; of pending jobs only where all were ready.
     """
 
     queues: tuple[QueueDepth, ...]
@@ -63,6 +64,7 @@ class Depths:
     states_cut_off: bool = False
     unknown_values: tuple[str | None, ...] = ()
     """Values of the state that are mapped to nothing, the most frequent first, None for NULL; where they were read."""
+    crowded: frozenset[str] = frozenset()
 
     def total(self, state: str) -> Count | None:
         """All jobs in a state; None where nothing is known of it."""

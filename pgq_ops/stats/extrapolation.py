@@ -20,7 +20,8 @@ class Sample:
 
     `in_order`: they are the first by available_at. `nulls_last`: that may be NULL, and such rows come last.
     `trusted` False: rows may be missing (the look began at a watermark), so that nothing is exact.
-    `complete`: all rows, however many, were looked at.
+    `complete`: all rows, however many, were looked at. `cap`: no more than one beyond so many were; where it is less
+    than `CAP`, more than `CAP` are known to have been there lately.
     """
 
     rows: Sequence[Sampled]
@@ -28,6 +29,7 @@ class Sample:
     nulls_last: bool = True
     trusted: bool = True
     complete: bool = False
+    cap: int = CAP
 
     @property
     def jobs(self) -> int:
@@ -37,7 +39,7 @@ class Sample:
     @property
     def truncated(self) -> bool:
         """Whether there are more rows than were looked at."""
-        return self.jobs > CAP and not self.complete
+        return self.jobs > self.cap and not self.complete
 
     @property
     def has_all_ready(self) -> bool:
@@ -55,7 +57,7 @@ class Sample:
         complete = frozenset(filter(self.is_complete, {row.state for row in self.rows}))
         jobs, whole = self.jobs, sum(row.jobs for row in self.rows if row.state in complete)
         partial = jobs - whole
-        total = max(estimate(), jobs) if self.truncated else jobs
+        total = max(estimate(), CAP + 1) if self.truncated else jobs
         scale = (total - whole) / partial if partial else 1.0
         return {
             (row.queue, row.state): Count(row.jobs, exact=self.trusted)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from psycopg import sql as composing
+
 from pgq_ops import sql
 from pgq_ops.job_table.leases import LeaseTerms
 from pgq_ops.stats import bounded, estimates, finished_jobs, job_count, job_sample, leases, partition_tree, plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
@@ -42,6 +42,7 @@ class Question(StrEnum):
 STATES = (Question.RUNNING, Question.DEAD, Question.BLOCKED, Question.CANCELLED)
 """The questions that are about a state other than pending."""
 
+_BRIEF = composing.SQL("%(brief)s")
 # For the looks that are planned; none of them is run.
 _PARAMETERS = {"limit": job_sample.CAP + 1, "since": 0.0, "lag": 0.0, "longest": 0.0}
 
@@ -51,7 +52,7 @@ class Serving:
     """The indexes (one a leaf) that answer a question.
 
     `look`: the statement that asks it. `whole`: they hold the rows asked for and no others. `alone`: the look of
-    `job_count`, where it reads these indexes without the table.
+    `job_count`, where it reads these indexes without the table, and `brief` the same look at `%(brief)s` jobs.
     """
 
     indexes: tuple[str, ...]
@@ -59,6 +60,15 @@ class Serving:
     whole: bool
     look: composing.SQL
     alone: composing.SQL | None = None
+    brief: composing.SQL | None = None
+
+    def counting(self, *, brief: bool) -> composing.SQL:
+        """The cheapest look at up to `CAP` jobs, or at up to `BRIEF_CAP` where there is such a one."""
+        return (self.brief if brief else None) or self.alone or self.look
+
+    def cap(self, *, brief: bool) -> int:
+        """How many jobs `counting` counts at most."""
+        return job_count.BRIEF_CAP if brief and self.brief is not None else job_sample.CAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,8 @@ def read(connection: Connection, table: JobTable) -> IndexSupport:
                 continue
             found = _serving(connection, plan, bounded.composed_once(statement))
             if found is not None:
-                serving[question] = replace(found, alone=_alone(connection, table, question, found.indexes))
+                alone = _alone(connection, table, question, found.indexes)
+                serving[question] = replace(found, alone=alone, brief=_brief(table, question) if alone else None)
     small = estimates.is_small(connection, table)
     look_at_leases = bounded.composed_once(leases.look(table))
     return IndexSupport(serving, small, look_at_leases, partition_tree.read(connection, table))
@@ -105,10 +116,7 @@ def _alone(
     connection: Connection, table: JobTable, question: Question, indexes: tuple[str, ...]
 ) -> composing.SQL | None:
     """The look of `job_count`, if it reads no other indexes, and without the table."""
-    if question is Question.PENDING_IN_ORDER:
-        look = job_count.pending(table)
-    else:
-        look = job_count.state(table, question.value) if question in STATES else None
+    look = _counting(table, question, job_count.LIMIT)
     if look is None:
         return None
     plan = plans.explain(connection, look, _PARAMETERS)
@@ -116,6 +124,18 @@ def _alone(
     same = all(node["Index Name"] in indexes for node in used)
     only = any(node["Node Type"] == "Index Only Scan" for node in used)
     return bounded.composed_once(look) if same and only and not plans.sorts(plan) else None
+
+
+def _brief(table: JobTable, question: Question) -> composing.SQL | None:
+    look = _counting(table, question, _BRIEF)
+    return None if look is None else bounded.composed_once(look)
+
+
+def _counting(table: JobTable, question: Question, limit: composing.SQL) -> composing.Composed | None:
+    """The look of `job_count` at up to so many jobs; None where there is none."""
+    if question is Question.PENDING_IN_ORDER:
+        return job_count.pending(table, limit=limit)
+    return job_count.state(table, question.value, limit=limit) if question in STATES else None
 
 
 def _statements(table: JobTable) -> Iterator[tuple[Question, composing.Composed]]:

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 _FEW = 100
 
 
-def pending(table: JobTable, *, after_watermark: bool = False) -> composing.Composed | None:
+LIMIT = composing.SQL("%(limit)s")
+BRIEF_CAP = 1_000
+"""So many jobs are counted of a state that is known to hold many more: it may have become short meanwhile."""
+
+LIMITS = {"limit": job_sample.CAP + 1, "brief": BRIEF_CAP + 1}
+"""The parameters of looks of either kind."""
+
+
+def pending(
+    table: JobTable, *, after_watermark: bool = False, limit: composing.SQL = LIMIT
+) -> composing.Composed | None:
     """The look at pending jobs in order; None where more than available_at is needed. Parameters as `jobs_in`'s."""
     available = table.fields.get("available_at")
     if available is None or not available.not_null or not _is_one_queue(table):
@@ -41,15 +51,16 @@ def pending(table: JobTable, *, after_watermark: bool = False) -> composing.Comp
         "first_scheduled": table.clock.finite(first_scheduled),
         "table": table.relation.sql,
         "condition": all_of(job_sample.conditions(table, "pending", after_watermark=after_watermark)),
+        "limit": limit,
     }
     return sql.statement("stats/count_pending_jobs", fragments)
 
 
-def state(table: JobTable, name: str) -> composing.Composed | None:
+def state(table: JobTable, name: str, *, limit: composing.SQL = LIMIT) -> composing.Composed | None:
     """The look at a state other than pending; None where a column of the row is needed. Parameter: `limit`."""
     if not _is_one_queue(table):
         return None
-    fragments = {"queue": table.queue(), "table": table.relation.sql, "condition": table.is_state(name)}
+    fragments = {"queue": table.queue(), "table": table.relation.sql, "condition": table.is_state(name), "limit": limit}
     if name == "dead" and job_sample.tells_since(table, name):
         fragments |= {"since": job_sample.since(table, name), "few": literal(_FEW)}
         return sql.statement("stats/count_dead_jobs", fragments)

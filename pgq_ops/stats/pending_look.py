@@ -29,6 +29,8 @@ class PendingLook:
     connection: Connection
     table: JobTable
     support: IndexSupport
+    crowded: bool = False
+    """Whether a brief look is enough, as more than the cap are known to be ready."""
 
     @property
     def ordered(self) -> bool:
@@ -44,7 +46,7 @@ class PendingLook:
     def plain(self) -> composing.SQL | None:
         """The look at all of them; None where no index answers it."""
         serving = self.support.serving.get(self.question)
-        return None if serving is None else serving.alone or serving.look
+        return None if serving is None else serving.counting(brief=self.crowded)
 
     def read(self, watermark: float | None = None) -> tuple[Sample, float] | None:
         """Those from the watermark (epoch seconds) on, and when they were read; None if that took too long.
@@ -65,20 +67,24 @@ class PendingLook:
         self, rows: Sequence[Sampled], now: float, watermark: float | None = None
     ) -> tuple[Sample, float] | None:
         """The same from a look that was made."""
-        if self.support.serving[self.question].alone is not None and job_count.lacks_age(rows):
+        serving = self.support.serving[self.question]
+        cap = serving.cap(brief=self.crowded and watermark is None)
+        if serving.alone is not None and job_count.lacks_age(rows):
+            cap = job_sample.CAP
             try:
                 rows, now = self._rows(self._sampling(watermark), watermark)
             except errors.QueryCanceled:
                 return None
         available = self.table.fields.get("available_at")
         nulls_last = available is None or not available.not_null
-        return Sample(rows, in_order=self.ordered, nulls_last=nulls_last, trusted=watermark is None), now
+        trusted = watermark is None
+        return Sample(rows, in_order=self.ordered, nulls_last=nulls_last, trusted=trusted, cap=cap), now
 
     def _sampling(self, watermark: float | None) -> composing.Composed:
         late = watermark is not None
         return job_sample.jobs_in(self.table, "pending", ordered=self.ordered, after_watermark=late)
 
     def _rows(self, look: composing.Composable, watermark: float | None) -> tuple[list[Sampled], float]:
-        parameters = {"limit": job_sample.CAP + 1} | ({} if watermark is None else {"watermark": watermark})
-        rows, now = bounded.read(self.connection, self.table, look, parameters)
+        late = {} if watermark is None else {"watermark": watermark}
+        rows, now = bounded.read(self.connection, self.table, look, job_count.LIMITS | late)
         return job_sample.parsed(rows), now

@@ -19,6 +19,7 @@ from pgq_ops.stats.depth_tally import Tally
 from pgq_ops.stats.extrapolation import Sample
 from pgq_ops.stats.index_support import STATES, Question
 from pgq_ops.stats.pending_look import PendingLook
+from pgq_ops.stats.remembered import Remembered
 
 if TYPE_CHECKING:
     from psycopg import sql as composing
@@ -33,20 +34,6 @@ if TYPE_CHECKING:
 # A job may become visible this long after its available_at, when its transaction took so long. The watermark
 # stays so far behind, and a look that is not cut off finds later ones too.
 _LATE_COMMITS_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What the last looks left: queues to report even when empty, and the pending jobs' watermark (`Depths`).
-
-    `from_watermark`: begin there at once, since the plain look was cut off lately. `one_by_one`: make each of the
-    other looks on its own, since one of them was.
-    """
-
-    queues: tuple[str | None, ...] = ()
-    watermark: float | None = None
-    from_watermark: bool = False
-    one_by_one: bool = False
 
 
 def read(
@@ -74,6 +61,7 @@ class _Reading:
     watermark: float | None = None
     timed_out: bool = False
     states_cut_off: bool = False
+    crowded: set[str] = field(default_factory=set)
 
     def read(self) -> Depths:
         if not (self.support.small and self._whole()):
@@ -85,7 +73,15 @@ class _Reading:
         if "queue" not in self.table.fields:
             known.append("default")
         queues = self.tally.queues([*known, *self.remembered.queues])
-        return Depths(queues, self.at, self.tally.all_queues, self.watermark, self.timed_out, self.states_cut_off)
+        return Depths(
+            queues,
+            self.at,
+            self.tally.all_queues,
+            self.watermark,
+            self.timed_out,
+            self.states_cut_off,
+            crowded=frozenset(self.crowded),
+        )
 
     def _whole(self) -> bool:
         """Read every row; False where that takes too long after all."""
@@ -103,10 +99,13 @@ class _Reading:
         return True
 
     def _each_state(self) -> None:
-        pending = PendingLook(self.connection, self.table, self.support)
+        crowded = self.remembered.crowded
+        pending = PendingLook(self.connection, self.table, self.support, "pending" in crowded)
         plain = None if self.remembered.from_watermark else pending.plain
         one_by_one = self.remembered.one_by_one
-        looks = state_looks.read(self.connection, self.table, self.support, plain, one_by_one=one_by_one)
+        looks = state_looks.read(
+            self.connection, self.table, self.support, plain, one_by_one=one_by_one, crowded=crowded
+        )
         self.at, self.states_cut_off = looks.at, bool(looks.cut_off - {"pending"})
         if "pending" in self.table.states:
             self._pending(pending, looks)
@@ -140,6 +139,8 @@ class _Reading:
             sample, ["scheduled", "ready"], lambda: self._estimated("pending", look.question, looks.relations) or 0
         )
         self.tally.enter_ages_of_ready(sample, now)
+        if sample.truncated and all(row.state == "ready" for row in sample.rows):
+            self.crowded.add("pending")
         if look.ordered:
             first = sample.first_moment()
             self.watermark = min(now - _LATE_COMMITS_SECONDS, now if first is None else first)
@@ -150,7 +151,10 @@ class _Reading:
         if state not in looks.rows:
             self._guess(state, self._estimated(state, question, looks.relations))
             return
-        sample = Sample(looks.rows[state])
+        brief = state in self.remembered.crowded
+        sample = Sample(looks.rows[state], cap=self.support.serving[question].cap(brief=brief))
+        if sample.truncated:
+            self.crowded.add(state)
         self.tally.enter(sample, [state], lambda: self._estimated(state, question, looks.relations) or 0)
         if state == "dead":
             self.tally.enter_ages_of_dead(sample)

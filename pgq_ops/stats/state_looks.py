@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import errors
 
-from pgq_ops.stats import bounded, job_sample, relation_rows
+from pgq_ops.stats import bounded, job_count, job_sample, relation_rows
 from pgq_ops.stats.index_support import STATES
 
 if TYPE_CHECKING:
@@ -36,17 +36,24 @@ class StateLooks:
     cut_off: frozenset[str] = frozenset()
 
 
-def read(
-    connection: Connection, table: JobTable, support: IndexSupport, pending: composing.SQL | None, *, one_by_one: bool
+def read(  # noqa: PLR0913 (what is looked at, each part of it by its name)
+    connection: Connection,
+    table: JobTable,
+    support: IndexSupport,
+    pending: composing.SQL | None,
+    *,
+    one_by_one: bool,
+    crowded: frozenset[str] = frozenset(),
 ) -> StateLooks:
     """Look at each state that an index leads to, and make the look at pending jobs if there is one.
 
+    `crowded`: states that need no more than a brief look.
     `one_by_one`: to be said while looks are cut off, since of several in one message all would have to be made
     again; pending jobs are left out then, and where this turns out to be so. Raises the driver's errors but the
     timeout's.
     """
     looks = {
-        question.value: serving.alone or serving.look
+        question.value: serving.counting(brief=question.value in crowded)
         for question, serving in support.serving.items()
         if question in STATES
     }
@@ -77,7 +84,7 @@ def _each(
 def _together(
     connection: Connection, table: JobTable, support: IndexSupport, looks: Mapping[str, composing.SQL]
 ) -> StateLooks:
-    parameters = {"limit": job_sample.CAP + 1, **relation_rows.parameters(support)}
+    parameters = {**job_count.LIMITS, **relation_rows.parameters(support)}
     every = [*looks.values(), relation_rows.look()]
     (*found, numbers), at = bounded.read_all(connection, table, every, parameters)
     rows = {state: job_sample.parsed(one) for state, one in zip(looks, found, strict=True)}

@@ -18,6 +18,7 @@ from pgq_ops.scheduler.journal import NOTHING_EVERY_SECONDS
 from pgq_ops.stats import dead_overview, index_support, leases, next_expiries, queue_depths, task_runs
 from pgq_ops.stats.index_support import Question
 from pgq_ops.stats.job_sample import CAP
+from pgq_ops.stats.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ class TableReader:
             self._dead.look(lambda: dead_overview.read(connection, self.table, support, most=CAP))
 
     def _read_depths(self, connection: Connection, support: IndexSupport) -> Depths:
-        remembered = queue_depths.Remembered(self._labels.known(), self._watermark)
+        remembered = Remembered(self._labels.known(), self._watermark)
         depths = queue_depths.read(connection, self.table, support, remembered)
         self._watermark = depths.watermark or self._watermark
         self._labels.admit({queue.queue: queue.active for queue in depths.queues})

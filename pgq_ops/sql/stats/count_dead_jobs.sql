@@ -1,23 +1,23 @@
--- How many of the first %(limit)s dead jobs there are, and the age in seconds of the oldest of them, in the form of
+-- How many of the first {limit} dead jobs there are, and the age in seconds of the oldest of them, in the form of
 -- sample_jobs; no row for none. The count names no column but the condition's, so that an index which proves it is
--- read alone. Where there are %(limit)s, the age is that of the oldest of the first {few} by the index: no more of them
+-- read alone. Where there are {limit}, the age is that of the oldest of the first {few} by the index: no more of them
 -- need then be read from the table.
 SELECT {queue}, 'dead', c.pgq_ops_jobs,
        greatest(extract(epoch FROM now() - least(whole.pgq_ops_since, few.pgq_ops_since)), 0)::float8,
        NULL::float8, NULL::float8
-FROM (SELECT count(*) AS pgq_ops_jobs FROM (SELECT FROM {table} AS j WHERE {condition} LIMIT %(limit)s) AS s) AS c
+FROM (SELECT count(*) AS pgq_ops_jobs FROM (SELECT FROM {table} AS j WHERE {condition} LIMIT {limit}) AS s) AS c
 CROSS JOIN LATERAL (
     SELECT min(s.pgq_ops_since) AS pgq_ops_since
     FROM (
         SELECT {since} AS pgq_ops_since FROM {table} AS j
-        WHERE {condition} AND c.pgq_ops_jobs < %(limit)s LIMIT %(limit)s
+        WHERE {condition} AND c.pgq_ops_jobs < {limit} LIMIT {limit}
     ) AS s
 ) AS whole
 CROSS JOIN LATERAL (
     SELECT min(s.pgq_ops_since) AS pgq_ops_since
     FROM (
         SELECT {since} AS pgq_ops_since FROM {table} AS j
-        WHERE {condition} AND c.pgq_ops_jobs >= %(limit)s LIMIT {few}
+        WHERE {condition} AND c.pgq_ops_jobs >= {limit} LIMIT {few}
     ) AS s
 ) AS few
 WHERE c.pgq_ops_jobs > 0

@@ -1,4 +1,4 @@
--- Ready and scheduled jobs among the first %(limit)s pending ones by available_at, in the form of sample_jobs: how many,
+-- Ready and scheduled jobs among the first {limit} pending ones by available_at, in the form of sample_jobs: how many,
 -- the age of the oldest in seconds and its available_at in epoch seconds, both NULL where that is infinite. Names no
 -- column but available_at and the condition's, so that the claim's index is read alone.
 SELECT {queue}, v.pgq_ops_state, v.pgq_ops_jobs,
@@ -8,14 +8,14 @@ FROM (
     SELECT count(*) AS pgq_ops_jobs, min(s.pgq_ops_available) AS pgq_ops_first
     FROM (
         SELECT {available_at} AS pgq_ops_available FROM {table} AS j
-        WHERE {condition} AND {is_due} ORDER BY {available_at} LIMIT %(limit)s
+        WHERE {condition} AND {is_due} ORDER BY {available_at} LIMIT {limit}
     ) AS s
 ) AS ready
 CROSS JOIN LATERAL (
     SELECT count(*) AS pgq_ops_jobs, min(s.pgq_ops_available) AS pgq_ops_first
     FROM (
         SELECT {available_at} AS pgq_ops_available FROM {table} AS j
-        WHERE {condition} AND NOT ({is_due}) ORDER BY {available_at} LIMIT %(limit)s - ready.pgq_ops_jobs
+        WHERE {condition} AND NOT ({is_due}) ORDER BY {available_at} LIMIT {limit} - ready.pgq_ops_jobs
     ) AS s
 ) AS scheduled
 CROSS JOIN LATERAL (

@@ -102,9 +102,14 @@ def test_while_the_database_is_away_nothing_of_it_is_exported_and_afterwards_all
 def test_a_session_that_was_ended_is_noticed_also_when_no_look_is_due(database: Database) -> None:
     create_field_table(database)
     seen = collection_of(database).healthy()
-    pace = seen.collector._tables["jobs"].runs.pace
-    for probe in seen.collector.probes:
-        pace.looked(probe.name, 1_000.0)
+    shared = seen.collector._shared
+    assert shared is not None
+    for runs, probes in (
+        (seen.collector._tables["jobs"].runs, seen.collector.probes),
+        (shared.runs, seen.collector.database_probes),
+    ):
+        for probe in probes:
+            runs.pace.looked(probe.name, 1_000.0)
     assert seen.collect().reached
     database.execute(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pgq-ops/probes'"
@@ -123,7 +128,7 @@ def test_one_probe_that_fails_does_not_stop_the_others(database: Database, make_
     database.execute(f"GRANT SELECT ON jobs TO {role}")
     seen = collection_of(database, role=role).healthy()
     database.execute(
-        f"REVOKE SELECT ON jobs FROM {role}; GRANT SELECT (id, status, queue, lease_until) ON jobs TO {role}"
+        f"REVOKE SELECT ON jobs FROM {role}; GRANT SELECT (id, status, queue, lease_until, created_at) ON jobs TO {role}"
     )
     failed = {failure.probe for failure in seen.collect().failures}
     assert "jobs" in failed

@@ -182,3 +182,50 @@ def test_the_watermark_spares_the_count_the_dead_entries_that_a_held_snapshot_ke
     watermark = database.value("SELECT extract(epoch FROM now() - interval '1 m')::float8")
     assert _buffers(database, seen, plain) > 20 * _buffers(database, seen, marked, watermark=watermark)
     assert seen.jobs("default")["ready"] == 1
+
+
+def test_a_crowd_is_looked_at_briefly_for_a_minute_and_counted_again_when_it_is_gone(database: Database) -> None:
+    _table(database)
+    _insert(database, "pending", 12_000, "now() - make_interval(secs => 60 + i)")
+    _insert(database, "failed", 12_000)
+    _settle(database)
+    seen = collection_of(database, LEASE).healthy()
+    memory = seen.collector._tables["emails"].memory
+    assert memory.crowded == {"pending", "dead"}
+    estimated = seen.jobs("default")
+    assert all(10_000 < jobs < 15_000 for jobs in estimated.values())
+
+    def look() -> dict[str, float]:
+        seen.collector.collect(seen.table)
+        return seen.jobs("default")
+
+    seen.clock.seconds += 11
+    assert look() == estimated
+    assert seen.value("jobs_exact", "ready", queue="default") == 0
+    assert 12_000 < (seen.value("oldest_ready_age_seconds", queue="default") or 0) < 12_200
+    assert seen.value("oldest_ready_exact", queue="default") == 1
+    # 1,000 are the most that a brief look counts: of no more than these it knows all.
+    database.execute("DELETE FROM demo_queue_jobs WHERE status = 'failed' AND id % 13 <> 0")
+    database.execute("DELETE FROM demo_queue_jobs WHERE status = 'pending' AND id % 6 <> 0")
+    seen.clock.seconds += 11
+    failed = database.value("SELECT count(*) FROM demo_queue_jobs WHERE status = 'failed'")
+    assert look() == {"ready": estimated["ready"], "dead": failed}
+    assert seen.value("jobs_exact", "dead", queue="default") == 1
+    assert memory.crowded == {"pending"}
+    # More than that and less than the cap: known within a minute.
+    seen.clock.seconds += 40
+    assert look()["ready"] == database.value("SELECT count(*) FROM demo_queue_jobs WHERE status = 'pending'") < 10_000
+    assert memory.crowded == frozenset()
+
+
+def test_a_crowd_of_scheduled_jobs_is_no_reason_to_look_briefly_at_ready_ones(database: Database) -> None:
+    _table(database)
+    _insert(database, "pending", 3_000, "now() - make_interval(secs => i)")
+    _insert(database, "pending", 12_000, "now() + interval '1 day'")
+    _settle(database)
+    seen = collection_of(database, LEASE).healthy()
+    assert seen.jobs("default")["ready"] == 3_000
+    seen.clock.seconds += 11
+    seen.collector.collect(seen.table)
+    assert seen.jobs("default")["ready"] == 3_000
+    assert seen.value("jobs_exact", "ready", queue="default") == 1
