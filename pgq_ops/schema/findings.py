@@ -74,8 +74,10 @@ class FindingLog:
         self.connection.execute(sql.statement("log/finding_close"), {"id": row, "ago": ago})
 
     def watched(self) -> None:
-        """Remember that somebody looks at the table."""
-        self.connection.execute(sql.statement("log/watch_extend"), self._seen_by() | {"gap": UNWATCHED_SECONDS})
+        """Remember that somebody looks at the table, also in place of agents in the other mode that are gone."""
+        parameters = self._seen_by() | {"gap": UNWATCHED_SECONDS}
+        self.connection.execute(sql.statement("log/watch_extend"), parameters)
+        self.connection.execute(sql.statement("log/findings_hand_over"), parameters)
 
     def confirmed(self, sayings: Mapping[int, Saying], ago: float) -> Collection[int]:
         """Remember what open findings, by their rows, say by now; returns the rows of those that are open still."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +99,7 @@ def test_a_held_snapshot_is_named_ended_and_over(stage: Stage, make_role: Roles)
     with Agent(stage.folder, database.dsn_as(stage.watcher), mode="observe", agent=TRANSACTIONS) as agent:
         wait_until(lambda: (agent.value("pgqops_claim_buffers") or 0) >= costs, 20, "costly claims")
         wait_until(lambda: '"critical"' in "".join(costly(agent)), 20, "the finding")
-        then = time.time()
+        then = database.value("SELECT now()").isoformat()
 
         seen = stage.read("inspect")
         [chain] = of_the_chain(seen["findings"])
@@ -127,7 +126,7 @@ def test_a_held_snapshot_is_named_ended_and_over(stage: Stage, make_role: Roles)
 
         closed = "SELECT count(*) FROM pgq_ops.finding WHERE finding = 'claims-costly' AND closed_at IS NOT NULL"
         wait_until(lambda: database.value(closed), 20, "the closing in the flight recorder")
-    [remembered] = of_the_chain(stage.read("findings", "--at", f"{time.time() - then:.0f}s")["findings"])
+    [remembered] = of_the_chain(stage.read("findings", "--at", then)["findings"])
     assert remembered["evidence"]["holder"]["pid"] == pid
     assert remembered["remedy"].splitlines()[0] == command
     assert remembered["open"] is False

@@ -173,6 +173,21 @@ def test_agents_of_two_modes_keep_what_each_sees(flight: Flight) -> None:
     assert flight.rows("mode, closed_at IS NULL, returns") == [("observe", True, 0)]
 
 
+def test_an_agent_in_another_mode_takes_over_from_one_that_is_gone(flight: Flight) -> None:
+    flight.look(finding("a"), finding("b"))
+    manage = flight.other("manage")
+    manage.look(finding("a"))
+    assert [open_ for (open_,) in flight.rows("closed_at IS NULL")] == [True] * 3, "both look"
+    flight.database.execute("UPDATE pgq_ops.finding SET last_seen_at = now() - interval '170 s' WHERE finding = 'a'")
+    flight.database.execute(
+        "UPDATE pgq_ops.finding SET opened_at = now() - interval '1 h', last_seen_at = now() - interval '181 s'"
+        " WHERE finding = 'b'"
+    )
+    manage.look(finding("a"), after=60)
+    rows = flight.rows("mode, finding, closed_at IS NULL, closed_at = last_seen_at")
+    assert rows == [("observe", "a", True, None), ("observe", "b", False, True), ("manage", "a", True, None)]
+
+
 def test_when_an_agent_looked_is_known_and_a_gap_of_three_minutes_is_a_gap(flight: Flight) -> None:
     stretches = "SELECT extract(epoch FROM last_at - began_at)::int FROM pgq_ops.watch ORDER BY id"
     flight.look()
