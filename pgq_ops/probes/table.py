@@ -44,7 +44,9 @@ DUE = Family(
     _TABLE,
 )
 TABLE_BYTES = Family("table_bytes", "Size without indexes, TOAST included, as of the last vacuum or analyze.", _TABLE)
-INDEX_BYTES = Family("index_bytes", "Size of all indexes, as of the last vacuum or analyze.", _TABLE)
+INDEX_BYTES = Family(
+    "index_bytes", "Size of all indexes, as of the last analyze, or vacuum that removed something.", _TABLE
+)
 LAST_VACUUM = Family(
     "last_vacuum_timestamp_seconds",
     "When the last vacuum or autovacuum of any partition ended; absent before the first.",
