@@ -1,16 +1,20 @@
-"""Sessions that show a snapshot and hold nothing, or hold only for a while: VACUUM, index builds, parallel workers."""
+"""Sessions that show a snapshot and hold nothing, or hold only for a while; what else is left out."""
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pgq_ops.stats import horizon, transactions
 from tests.support.agent import wait_until
+from tests.support.database import unique
 from tests.support.vacuuming import Ground, begun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import psycopg
 
     from tests.support.database import Database
@@ -121,3 +125,50 @@ def test_parallel_workers_are_their_leader(ground: Ground) -> None:
 def test_the_session_that_looks_is_no_holder_even_in_a_transaction_of_its_own(ground: Ground) -> None:
     looking = begun(ground.database, "us", "UPDATE t SET n = n WHERE id = 1", repeatable=True)
     assert horizon.read(looking).holders == ()
+
+
+@pytest.fixture
+def slot(database: Database) -> Iterator[str]:
+    """The name for a slot, on a server that keeps no WAL for slots."""
+    name = unique("slot")
+    database.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+    database.execute("SELECT pg_reload_conf()")
+    yield name
+    database.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+    database.execute("SELECT pg_reload_conf()")
+    database.execute(
+        "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [name]
+    )
+
+
+def make_slot_that_holds(ground: Ground, slot: str) -> None:
+    """A slot as a standby leaves it that tells what its sessions have to see, and goes away."""
+    at, xid = ground.database.rows(
+        "SELECT pg_current_wal_lsn()::text, pg_snapshot_xmax(pg_current_snapshot())::text::int"
+        " FROM pg_create_physical_replication_slot(%s, true)",
+        [slot],
+    )[0]
+    standby = ground.database.connect(replication="true")
+    standby.pgconn.send_query(f"START_REPLICATION SLOT {slot} PHYSICAL {at}".encode())
+    assert standby.pgconn.get_result() is not None
+    # Hot standby feedback: time, xmin, its epoch, catalog_xmin, its epoch (protocol-replication.html).
+    standby.pgconn.put_copy_data(b"h" + struct.pack(">QIIII", 0, xid, 0, 0, 0))
+    standby.pgconn.flush()
+    wait_until(lambda: ground.database.value("SELECT xmin FROM pg_replication_slots WHERE slot_name = %s", [slot]))
+    standby.close()
+    wait_until(lambda: [holder.state for holder in ground.holders()] == ["inactive"])
+
+
+def test_a_slot_whose_wal_was_given_up_holds_nothing_more(ground: Ground, slot: str) -> None:
+    make_slot_that_holds(ground, slot)
+    ground.change()
+    assert named(ground) == [slot]
+    ground.agree(kept=5)
+    for _ in range(3):
+        ground.database.execute("SELECT pg_switch_wal()")
+        ground.change(1)
+    ground.database.execute("CHECKPOINT")
+    lost = "SELECT xmin IS NOT NULL AND wal_status = 'lost' FROM pg_replication_slots WHERE slot_name = %s"
+    assert ground.database.value(lost, [slot]) is True
+    assert named(ground) == []
+    ground.agree(kept=0)
