@@ -62,8 +62,7 @@ class ClaimStatements:
         if kept is None or kept.table.relation != table.relation:
             kept = memory.kept[self.name] = _Kept(table)
         if kept.found is None or kept.found.why_not or memory.now() >= kept.found_until:
-            kept.found = None
-            kept.found = claim_statements.find(connection, table)
+            kept.found = _found(connection, table, kept.found)
             kept.found_until = memory.now() + _FIND_EVERY_SECONDS
         kept.tally.add(claim_statements.count(connection, kept.found))
         memory.claim_statements = claim_statements.summed(kept.found, kept.tally)
@@ -76,3 +75,11 @@ class ClaimStatements:
             CALLS.sample(tally.calls, *labels),
             ROWS.sample(tally.rows, *labels),
         ]
+
+
+def _found(connection: Connection, table: JobTable, before: Found | None) -> Found:
+    """The statements to count: those of before where none is seen just now, as after a reset while no worker claims."""
+    found = claim_statements.find(connection, table)
+    if before is not None and before.texts and not found.texts and not found.source.why_not:
+        return before
+    return found
