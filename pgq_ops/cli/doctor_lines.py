@@ -70,12 +70,16 @@ def _finding(finding: Finding, width: int | None) -> Iterator[Text]:
 
 
 def _unknown(points: list[Judged], width: int | None) -> Iterator[Text]:
+    """Each reason once, with the points that it keeps from being checked, and the way out."""
     if points:
         yield Text()
         yield Text(f"could not be checked: {len(points)}", "yellow")
+    reasons: dict[tuple[str, str], list[str]] = {}
     for point in points:
-        yield from prose(f"{point.title}: {point.verdict.text}", width, indent=_INDENT)
-        yield from (Text(f"    {printable(line)}", "bold") for line in point.verdict.remedy.splitlines())
+        reasons.setdefault((point.verdict.text, point.verdict.remedy), []).append(point.title)
+    for (why, remedy), titles in reasons.items():
+        yield from prose(f"{'; '.join(titles)}: {why}", width, indent=_INDENT)
+        yield from (Text(f"    {printable(line)}", "bold") for line in remedy.splitlines())
 
 
 def _short(points: list[Judged], head: str, style: str, width: int | None, *, everything: bool) -> Iterator[Text]:

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 # A job table has a dozen of them; an ORM that makes lists of values may have hundreds.
 _MOST = 500
 
-_NOT_LOADED = "ALTER SYSTEM SET shared_preload_libraries = '{}';  -- add it to what is there, and restart the server"
+_GET = {
+    "library": (
+        "-- with what is in it already, and then restart the server:\n"
+        "ALTER SYSTEM SET shared_preload_libraries = pg_stat_statements;"
+    ),
+    "extension": "CREATE EXTENSION pg_stat_statements;",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +53,13 @@ class TableStatements:
 
 def read(connection: Connection, table: JobTable) -> TableStatements:
     """All of them. Raises the driver's errors."""
-    found = connection.execute(sql.statement("stats/statements_extension"), {}).fetchone()
-    loaded = _NOT_LOADED.format("pg_stat_statements")
-    if found is None:
-        why = "the extension pg_stat_statements is not in this database"
-        return TableStatements(why_not=why, remedy=f"{loaded}\nCREATE EXTENSION pg_stat_statements;")
-    schema, usable, sees_all, track = found
-    if track is None:
-        return TableStatements(why_not="the library pg_stat_statements is not loaded", remedy=loaded)
+    [found] = connection.execute(sql.statement("stats/statements_extension"), {}).fetchall()
+    track, schema, usable, sees_all = found
+    missing = [] if track is not None else ["library"]
+    missing += [] if schema is not None else ["extension"]
+    if missing:
+        why = f"the {' and the '.join(missing)} pg_stat_statements {'are' if len(missing) > 1 else 'is'} not here"
+        return TableStatements(why_not=why, remedy="\n".join(_GET[one] for one in missing))
     role = identifier(connection.info.user).as_string().replace("%%", "%")
     if not usable:
         grant = f"GRANT USAGE ON SCHEMA {identifier(schema).as_string().replace('%%', '%')} TO {role};"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "no-attempts"
-TITLE = "attempts are counted"
+TITLE = "Attempts are counted"
 
 
 def check(examination: Examination) -> Verdict:

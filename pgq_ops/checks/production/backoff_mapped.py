@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "no-backoff-column"
-TITLE = "a failed job can be put off"
+TITLE = "A failed job can be put off"
 
 
 def check(examination: Examination) -> Verdict:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 ID = "claim-in-two-statements"
-TITLE = "one statement selects and marks a job"
+TITLE = "One statement selects and marks a job"
 
 _SHAPE = composing.SQL(
     "-- UPDATE {table} SET ... WHERE ({key}) IN (SELECT {key} FROM {table} WHERE ... ORDER BY ..."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ID = "claim-index-unfit"
 COVERS = missing_indexes.NO_PENDING_INDEX
 """The ordinary finding that this one says more of."""
-TITLE = "an index fits the claim"
+TITLE = "An index fits the claim"
 
 
 def check(examination: Examination) -> Verdict:

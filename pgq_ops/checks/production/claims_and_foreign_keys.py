@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "for-update-keeps-out-foreign-keys"
-TITLE = "claims do not block foreign keys"
+TITLE = "Claims do not block foreign keys"
 
 
 def check(examination: Examination) -> Verdict:

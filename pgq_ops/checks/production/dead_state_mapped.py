@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "no-dead-state"
-TITLE = "poison jobs can be buried"
+TITLE = "Poison jobs can be buried"
 
 
 def check(examination: Examination) -> Verdict:

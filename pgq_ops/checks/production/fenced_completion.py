@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.table_statements import Statement, TableStatements
 
 ID = "completion-not-fenced"
-TITLE = "a job is completed only under its own claim"
+TITLE = "A job is completed only under its own claim"
 
 # Each of these is another one once the job was claimed again.
 _FENCES = ("version", "owner", "lease_expires_at", "heartbeat_at", "leased_at", "attempts")

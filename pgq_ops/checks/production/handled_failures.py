@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 ID = "retries-without-end"
-TITLE = "failed jobs wait, and end"
+TITLE = "Failed jobs wait, and end"
 
 
 def check(examination: Examination) -> Verdict:

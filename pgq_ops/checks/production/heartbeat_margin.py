@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "late-heartbeats"
-TITLE = "leases are extended well before they end"
+TITLE = "Leases are extended well before they end"
 
 # Of fewer leases at one moment the times between heartbeats cannot be told.
 _FEWEST = 20

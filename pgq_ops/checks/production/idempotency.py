@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "jobs-may-run-twice"
-TITLE = "no job may have run twice lately"
+TITLE = "No job may have run twice lately"
 
 _QUERY = (
     "SELECT at, job, queue, owner, attempt FROM pgq_ops.reap_log WHERE table_oid = {oid} AND outcome = 'requeued'"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.recent_run_times import RunTimes
 
 ID = "lease-too-short"
-TITLE = "the lease outlasts the jobs"
+TITLE = "The lease outlasts the jobs"
 
 # A lease that is this much longer than the longest job seen leaves room for a longer one.
 _ROOM = 2

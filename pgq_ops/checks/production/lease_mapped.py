@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "no-lease"
-TITLE = "a lease is mapped"
+TITLE = "A lease is mapped"
 
 _FIELDS = ("lease_expires_at", "heartbeat_at", "leased_at")
 

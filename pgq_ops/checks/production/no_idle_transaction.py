@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "transaction-through-work"
-TITLE = "no transaction is held through the work"
+TITLE = "No transaction is held through the work"
 
 # Between two statements of one transaction a client thinks for milliseconds; a second is work.
 _WORK_SECONDS = 1.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = missing_indexes.NO_RUNNING_INDEX
-TITLE = "an index leads to the running jobs"
+TITLE = "An index leads to the running jobs"
 
 
 def check(examination: Examination) -> Verdict:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "near-the-ceiling"
-TITLE = "the load suits one table"
+TITLE = "The load suits one table"
 
 # Insert, claim and complete one by one reached 2,200 to 2,400 jobs a second with 8 connections on two cores, in tens
 # 19,000 (docs/design/performance.md). Half of it leaves room for a peak.

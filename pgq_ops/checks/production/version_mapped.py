@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
 
 ID = "no-version"
-TITLE = "a fencing version is mapped"
+TITLE = "A fencing version is mapped"
 
 
 def check(examination: Examination) -> Verdict:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.worker_roles import WorkerRole
 
 ID = "worker-isolation"
-TITLE = "workers run at Read Committed"
+TITLE = "Workers run at Read Committed"
 
 _SETTING = "default_transaction_isolation"
 # Read Uncommitted is Read Committed in PostgreSQL.

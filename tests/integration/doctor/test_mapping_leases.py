@@ -151,6 +151,17 @@ def test_an_index_that_holds_or_reads_the_heartbeat_s_column_is_found(jobs: Data
     assert doctor(jobs).passed(hot_heartbeats)
 
 
+@pytest.mark.parametrize(("heartbeats", "severity"), [(3, "info"), (12, "warning")])
+def test_such_an_index_is_a_warning_where_heartbeats_abound(jobs: Database, heartbeats: int, severity: str) -> None:
+    jobs.execute("CREATE INDEX ON jobs (lease_until)")
+    worker = jobs.connect()
+    worker.execute("INSERT INTO jobs (status, lease_until) SELECT 'running', now() FROM generate_series(1, 1000)")
+    for _ in range(heartbeats):
+        worker.execute("UPDATE jobs SET lease_until = lease_until + interval '1 s'")
+    worker.close()
+    assert doctor(jobs).finding(hot_heartbeats).severity == severity
+
+
 def test_a_unique_constraint_on_the_heartbeat_s_column_is_found_too(jobs: Database) -> None:
     jobs.execute("ALTER TABLE jobs ADD CONSTRAINT odd UNIQUE (lease_until, id)")
     assert doctor(jobs).finding(hot_heartbeats).evidence["indexes"] == ["public.odd"]
