@@ -167,14 +167,15 @@ def _look(*, partitioned: bool) -> composing.SQL:
 
 
 def _leaf(row: tuple[Any, ...], server: ServerAutovacuum, running: Mapping[int, VacuumProgress]) -> LeafHealth:
-    oid, name, toast, parameters, toast_parameters, rows, live, dead, last_vacuum, last_autovacuum, *rest = row
-    pages, index_pages, xid_age, mxid_age, last_analyze, inserted, updated, deleted, hot, vacuums, schema = rest
+    oid, schema, name, toast, parameters, toast_parameters, rows, live, dead, *rest = row
+    *last, pages, index_pages, xid_age, mxid_age, inserted, updated, deleted, hot, vacuums = rest
     settings = server.settings.of_table(parameters)
     # A TOAST table without any parameter of its own is under those of its table.
     toasted = settings if toast_parameters is None else server.settings.of_table(toast_parameters)
     counted = server.counting and not server.standby
-    never = last_vacuum is None and last_autovacuum is None and last_analyze is None
-    lost = counted and never and _came_before(rows, inserted)
+    never = [None, None, None]
+    last_vacuum, last_autovacuum, last_analyze = last if counted else never
+    lost = counted and last == never and _came_before(rows, inserted)
     told = counted and not lost
     progress = running.get(oid) or running.get(toast)
     return LeafHealth(

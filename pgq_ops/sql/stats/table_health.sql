@@ -1,19 +1,19 @@
 -- Rows, vacuums, sizes and ages of those of {tables} (`oid`) that hold rows, as the catalog and the statistics have
 -- them: times in epoch seconds, sizes in pages, ages in transactions and multixacts. Of its TOAST table: oid, parameters;
 -- size and age are of both together. Opens no relation, so it waits for no lock.
-SELECT c.oid::bigint, c.relname::text, t.oid::bigint, c.reloptions, t.reloptions, c.reltuples::float8,
+SELECT c.oid::bigint, (SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = c.relnamespace)::text, c.relname::text,
+       t.oid::bigint, c.reloptions, t.reloptions, c.reltuples::float8,
        pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
        extract(epoch FROM pg_stat_get_last_vacuum_time(c.oid))::float8,
        extract(epoch FROM pg_stat_get_last_autovacuum_time(c.oid))::float8,
+       extract(epoch FROM greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)))::float8,
        c.relpages::bigint + coalesce(t.relpages, 0),
        (SELECT coalesce(sum(x.relpages), 0)::bigint FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid
         WHERE i.indrelid IN (c.oid, c.reltoastrelid)),
        greatest(age(c.relfrozenxid), age(t.relfrozenxid)), greatest(mxid_age(c.relminmxid), mxid_age(t.relminmxid)),
-       extract(epoch FROM greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)))::float8,
        pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
        pg_stat_get_tuples_deleted(c.oid), pg_stat_get_tuples_hot_updated(c.oid),
-       pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid),
-       (SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = c.relnamespace)::text
+       pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)
 FROM ({tables}) AS a
 JOIN pg_class AS c ON c.oid = a.oid AND c.relkind = 'r'
 LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid

@@ -181,6 +181,30 @@ def test_new_tables_are_not_taken_for_lost_ones(database: Database) -> None:
     assert (health(probe(database)).statistics_lost, health(seen).live_rows) == (False, 1_000)
 
 
+def test_on_a_standby_nothing_is_counted_and_nothing_is_lost(crashing: EmbeddedServer, doomed: Database) -> None:
+    doomed.execute(OFF)
+    write(doomed, FILL)
+    told(doomed, 1_000)
+    vacuum(doomed)
+    doomed._connection().close()
+    crashing.stop()
+    signal = crashing.folder.data / "standby.signal"
+    signal.touch()
+    try:
+        crashing.start()
+        seen = probe(doomed)
+        found = health(seen)
+        assert found.server.standby
+        assert [seen.value(name) for name in (*KNOWN, "updated_rows_total")] == [None] * 5
+        assert (found.statistics_lost, seen.value("vacuum_threshold_tuples")) == (False, 250)
+        assert (seen.value("table_bytes") or 0) > 0
+        assert seen.finding_ids() == set()
+    finally:
+        crashing.stop()
+        signal.unlink()
+        crashing.start()
+
+
 def test_where_nothing_is_counted_nothing_is_known(doomed: Database) -> None:
     doomed.execute(f"CREATE TABLE jobs ({COLUMNS})")
     write(doomed, FILL)
