@@ -15,32 +15,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgq_ops.agent.finding_news import is_news, is_worse
+from pgq_ops.agent.noted_look import NotedLook, noted
 from pgq_ops.scheduler.own_schema import OwnSchema
 from pgq_ops.schema.findings import CONFIRM_SECONDS, FINDINGS_SINCE, FindingLog, prune
-from pgq_ops.schema.saying import Saying
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from pgq_ops.checks.finding import Finding
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.schema.saying import Saying
 
 # What names another session at each look would else fill the table: 1 KB a minute at most, and once there are as many
 # turns as anybody reads, a tenth of that. A rise in severity waits for nothing; it can come twice in a row.
 TURN_SECONDS = 60.0
 MANY_TURNS = 100
 RARE_TURN_SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Noted:
-    """The last look at a job table: what was wrong, whether nothing else was, and when (monotonic seconds)."""
-
-    table: JobTable
-    findings: Mapping[str, Saying]
-    whole: bool
-    at: float
 
 
 @dataclass(slots=True)
@@ -67,7 +58,7 @@ class _Known:
     connection: Connection
     table_oid: int
     open: dict[str, _Open]
-    look: float = 0.0
+    written: float = 0.0
     confirmed_at: float | None = None
 
 
@@ -76,17 +67,13 @@ class Recorder:
     """Records the findings of an agent in one mode. `note` belongs to the probes' thread, the rest to the leader's."""
 
     mode: str
-    _noted: dict[str, _Noted] = field(default_factory=dict)
+    _noted: dict[str, NotedLook] = field(default_factory=dict)
     _known: dict[str, _Known] = field(default_factory=dict)
     _schema: OwnSchema = field(default_factory=lambda: OwnSchema("findings", FINDINGS_SINCE))
 
     def note(self, table: JobTable, findings: Iterable[Finding], *, whole: bool) -> None:
         """Take in a look at a job table that is led; what is missing is known to be gone only if it was `whole`."""
-        says = {
-            one.id: Saying(str(one.severity), one.summary, dict(one.evidence), one.remedy).storable()
-            for one in findings
-        }
-        self._noted[table.name] = _Noted(table, says, whole, time.monotonic())
+        self._noted[table.name] = noted(self._noted.get(table.name), table, findings, whole=whole)
 
     def look_again(self) -> None:
         """Look for the schema at the next write."""
@@ -96,37 +83,38 @@ class Recorder:
         """Write down what is new since the last time, of the job tables that this connection leads."""
         for name in self._known.keys() - led:
             del self._known[name]
-        for name, noted in list(self._noted.items()):
-            if name not in led:
-                self._noted.pop(name, None)  # looked at before the table was lost
-            elif not self._schema.write(connection, partial(self._record, connection, noted)):
+        for name, look in list(self._noted.items()):
+            if name not in led or time.monotonic() - look.at > CONFIRM_SECONDS:
+                self._noted.pop(name, None)  # looked at before the table was lost: others may have led it since
+            elif not self._schema.write(connection, partial(self._record, connection, look)):
                 self._known.pop(name, None)
 
     def prune(self, connection: Connection) -> None:
         """Forget what is old."""
         self._schema.write(connection, lambda: prune(connection))
 
-    def _record(self, connection: Connection, noted: _Noted) -> None:
-        log = FindingLog(connection, noted.table, self.mode)
+    def _record(self, connection: Connection, look: NotedLook) -> None:
+        log = FindingLog(connection, look.table, self.mode)
         known = self._read(log)
-        if noted.at == known.look:
+        if look.at == known.written:
             return
-        now, ago = time.monotonic(), time.monotonic() - noted.at
-        for finding, says in noted.findings.items():
+        now, ago = time.monotonic(), time.monotonic() - look.at
+        for finding, says in look.findings.items():
             there = known.open.get(finding)
             if there is None:
-                known.open[finding] = _Open(log.opened(finding, says, ago), says, 1, now)
+                row = log.opened(finding, says, now - look.since[finding])
+                known.open[finding] = _Open(row, says, 1, now)
             elif there.has_turned(says, now):
                 if log.changed(there.row, says, ago):
                     known.open[finding] = _Open(there.row, says, there.changes + 1, now)
                 else:  # another agent closed it: it is opened again by the next look
                     del known.open[finding]
-        for finding in known.open.keys() - noted.findings.keys() if noted.whole else ():
-            log.closed(known.open.pop(finding).row, ago)
+        for finding in known.open.keys() - look.findings.keys() if look.whole else ():
+            log.closed(known.open.pop(finding).row, now - look.missing_since(finding))
         if known.confirmed_at is None or now - known.confirmed_at >= CONFIRM_SECONDS:
-            self._confirm(log, known, noted, ago)
+            self._confirm(log, known, look, ago)
             known.confirmed_at = now
-        known.look = noted.at
+        known.written = look.at
 
     def _read(self, log: FindingLog) -> _Known:
         """What is open: over a new connection, or of another table, as whoever led before left it."""
@@ -137,9 +125,9 @@ class Recorder:
             known = self._known[log.table.name] = _Known(log.connection, oid, there)
         return known
 
-    def _confirm(self, log: FindingLog, known: _Known, noted: _Noted, ago: float) -> None:
+    def _confirm(self, log: FindingLog, known: _Known, look: NotedLook, ago: float) -> None:
         log.watched()
-        seen = {one.row: noted.findings[finding] for finding, one in known.open.items() if finding in noted.findings}
+        seen = {one.row: look.findings[finding] for finding, one in known.open.items() if finding in look.findings}
         still = log.confirmed(seen, ago)
         for finding, one in list(known.open.items()):
             if one.row in seen and one.row not in still:
