@@ -97,6 +97,7 @@ def _lock(facts: JobFacts) -> dict[str, Any] | None:
         "state": lock.state,
         "gid": lock.gid,
         "seconds": _rounded(lock.seconds),
+        "others": lock.others,
         "remedy": "\n".join(remedy(lock)),
     }
 

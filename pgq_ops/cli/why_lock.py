@@ -40,17 +40,18 @@ def remedy(lock: RowLock) -> tuple[str, ...]:
 
 
 def _holder(lock: RowLock) -> str:
+    if lock.gid is None and lock.pid is None:
+        return "a transaction whose session cannot be told"
     if lock.gid is not None:
-        words = [f"the prepared transaction {named(lock.gid)}"]
-        state = f"prepared for {ago(lock.seconds)}" if lock.seconds is not None else ""
+        who, about = f"the prepared transaction {named(lock.gid)}", []
+        since = "prepared {} ago"
     else:
-        words = [f"session {lock.pid}"]
-        state = lock.state or ""
-        if lock.seconds is not None:
-            state = f"{state}, its transaction open for {ago(lock.seconds)}".removeprefix(", ")
-    about = [
-        named(lock.application_name) if lock.application_name else "",
-        f"user {named(lock.user)}" if lock.user else "",
-    ]
-    inside = ", ".join(part for part in (*about, state) if part)
-    return f"{words[0]} ({inside})" if inside else words[0]
+        who = f"session {lock.pid}"
+        about = [named(lock.application_name)] if lock.application_name else []
+        since = f"{lock.state or 'running'}, its transaction open for {{}}"
+    if lock.user:
+        about.append(f"user {named(lock.user)}")
+    if lock.seconds is not None:
+        about.append(since.format(ago(lock.seconds)))
+    others = f" and {lock.others} more" if lock.others else ""
+    return f"{who} ({', '.join(about)}){others}" if about else f"{who}{others}"

@@ -118,7 +118,7 @@ class TableLook:
             return job_life_lock.read(self.connection, self.table, self.job), ""
         except errors.InsufficientPrivilege:
             relation = self.table.relation
-            return {}, access.grant(self.connection, "SELECT", ["xmax"], relation.schema, relation.name)
+            return {}, access.grant(self.connection, "SELECT", job_life_lock.COLUMNS, relation.schema, relation.name)
 
     def _history(self, read: Callable[[], tuple[Event, ...] | None]) -> tuple[tuple[Event, ...] | None, str]:
         if not self.table.key:

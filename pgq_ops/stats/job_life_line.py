@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import errors
-from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.db.connection import row_security
-from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.quoting import all_of
-from pgq_ops.stats import bounded
+from pgq_ops.stats import bounded, claim_query
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -41,14 +39,11 @@ def read(connection: Connection, table: JobTable, key: str, queue: str | None) -
 
 
 def _ahead(connection: Connection, table: JobTable, key: str) -> int | None:
-    order = [
-        composing.SQL("{} DESC" if descending else "{}").format(column(name)) for name, descending in table.claim_order
-    ]
     fragments = {
         "key_text": table.key_text(),
         "table": table.relation.sql,
         "is_ready": all_of([table.is_state("pending"), table.is_due()]),
-        "order": composing.SQL(", ").join(order or table.key_columns()),
+        "in_order": claim_query.in_order(table),
     }
     statement = sql.statement("stats/job_line", fragments)
     try:

@@ -3,5 +3,5 @@
 SELECT min(numbered.pgq_ops_place) FILTER (WHERE numbered.pgq_ops_key = %(key)s), count(*)
 FROM (
     SELECT s.pgq_ops_key, row_number() OVER () AS pgq_ops_place
-    FROM (SELECT {key_text} AS pgq_ops_key FROM {table} AS j WHERE {is_ready} ORDER BY {order} LIMIT %(limit)s) AS s
+    FROM (SELECT {key_text} AS pgq_ops_key FROM {table} AS j WHERE {is_ready} {in_order} LIMIT %(limit)s) AS s
 ) AS numbered

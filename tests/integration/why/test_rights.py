@@ -33,7 +33,7 @@ def test_with_the_rights_to_observe_all_is_told_and_what_may_not_be_seen_is_said
     role = make_role("watcher")
     admin = database.connect()
     assert apply(admin, plan(admin, role, [bind_toml(database, FIELD).table], [Tier.OBSERVE])).error is None
-    database.execute(f"REVOKE pg_monitor FROM {role}; REVOKE SELECT (xmax) ON jobs FROM {role}")
+    database.execute(f"REVOKE pg_monitor FROM {role}; REVOKE SELECT (xmax, tableoid) ON jobs FROM {role}")
     holder = database.connect(autocommit=False, application_name="worker 7")
     holder.execute("SELECT FROM jobs FOR UPDATE")
     blind = told(database, 1, role=role)
