@@ -46,6 +46,8 @@ def check(examination: Examination) -> Verdict:
         return not_applicable("this server is a standby, which cannot vacuum")
     ended = {one.relation.oid for one in examination.fact(tree_tables.read) if one.past}
     leaves = [leaf for leaf in health.leaves if leaf.oid not in ended]
+    if not leaves:
+        return not_applicable("the time of all its partitions is over")
     off = [leaf for leaf in leaves if not leaf.autovacuum_enabled]
     if not off:
         return passed(f"on for the server and for {listed(leaf.name for leaf in leaves)}")

@@ -44,8 +44,8 @@ def check(examination: Examination) -> Verdict:
         Finding(
             ID,
             Severity.WARNING,
-            f"the server notices only after {format_duration(longest)} that the machine of a worker"
-            f" ({named(judgement.bad)}) is gone; until then its open transaction holds its row locks",
+            f"the server notices only after {format_duration(longest)} that the machine of a worker of"
+            f" {named(judgement.bad)} is gone; until then its open transaction holds its row locks",
             {"roles": {role.name: {name: shown(role, name) for name in _DEFAULTS} for role in judgement.bad}},
             f"-- for new sessions; the last one also ends statements whose client is gone:\n{remedy}",
         )

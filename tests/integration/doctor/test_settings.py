@@ -18,6 +18,7 @@ from pgq_ops.checks.production import (
     tcp_keepalives,
 )
 from pgq_ops.stats import worker_roles
+from tests.support.agent import wait_until
 from tests.support.doctor_points import Doctor, counted, doctor, remedies
 from tests.support.jobs import create_field_table
 
@@ -108,6 +109,23 @@ def test_only_roles_that_can_update_the_table_and_log_in_are_judged(
     roles = {role.name for role in doctor(jobs).examination.fact(worker_roles.read)}
     assert {worker, member} <= roles
     assert roles & {reader, group} == set()
+
+
+def test_the_role_of_pgq_ops_is_no_worker_unless_others_use_it_or_it_owns_the_table(
+    jobs: Database, worker: str
+) -> None:
+    def judged() -> set[str]:
+        return {role.name for role in doctor(jobs).examination.fact(worker_roles.read)}
+
+    agent = jobs.connect(user=worker, application_name="pgq-ops/leader")
+    assert worker not in judged()
+    other = jobs.connect(user=worker, application_name="worker-7")
+    assert worker in judged()
+    other.close()
+    wait_until(lambda: worker not in judged(), 10)
+    jobs.execute(f'ALTER TABLE jobs OWNER TO "{worker}"')
+    assert worker in judged()
+    agent.close()
 
 
 def test_a_server_value_that_hides_behind_the_own_role_s_is_unknown_and_not_passed(
