@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,29 +15,45 @@ def longest_chain(blocking: Blocking, waiters: Iterable[Waiter]) -> tuple[int, .
     """The pids from the waiter that is furthest from the end to that end; of equals, of the first waiter.
 
     Of a queue for one row each waiter has all those before it in its way: the shortest way from each leaves these out.
+    One without a way out, as in a deadlock, is a chain by itself.
     """
-    behind = {one.pid: one.blocked_by for one in blocking.waiters}
-    return max((_way_out(one.pid, behind) for one in waiters), key=len, default=())
+    after = _next_on_the_way_out(blocking)
+    return max((_way_out(one.pid, after) for one in waiters), key=len, default=())
 
 
 def behind(blocking: Blocking, pid: int) -> int:
     """How many sessions wait for this one in the end, directly or behind others."""
-    reached = {pid}
-    while more := {one.pid for one in blocking.waiters if one.pid not in reached and reached & {*one.blocked_by}}:
-        reached |= more
+    waiting, reached, queue = _waiting_for(blocking), {pid}, deque([pid])
+    while queue:
+        more = [one for one in waiting[queue.popleft()] if one not in reached]
+        reached.update(more)
+        queue.extend(more)
     return len(reached) - 1
 
 
-def _way_out(pid: int, behind: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
-    """The shortest chain from a waiter to somebody who does not wait; only itself where there is none (a deadlock)."""
-    seen = {pid}
-    chains: deque[tuple[int, ...]] = deque([(pid,)])
-    while chains:
-        chain = chains.popleft()
-        if chain[-1] not in behind:
-            return chain
-        for other in behind[chain[-1]]:
-            if other not in seen:
-                seen.add(other)
-                chains.append((*chain, other))
-    return (pid,)
+def _waiting_for(blocking: Blocking) -> defaultdict[int, list[int]]:
+    waiting: defaultdict[int, list[int]] = defaultdict(list)
+    for one in blocking.waiters:
+        for other in one.blocked_by:
+            waiting[other].append(one.pid)
+    return waiting
+
+
+def _next_on_the_way_out(blocking: Blocking) -> dict[int, int]:
+    """Of each waiter the next one on its shortest way to somebody who does not wait: found from all ends at once."""
+    waiting, after = _waiting_for(blocking), {}
+    queue = deque(waiting.keys() - {one.pid for one in blocking.waiters})
+    while queue:
+        pid = queue.popleft()
+        for one in waiting[pid]:
+            if one not in after:
+                after[one] = pid
+                queue.append(one)
+    return after
+
+
+def _way_out(pid: int, after: Mapping[int, int]) -> tuple[int, ...]:
+    chain = [pid]
+    while chain[-1] in after:
+        chain.append(after[chain[-1]])
+    return tuple(chain)

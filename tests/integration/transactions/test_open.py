@@ -152,6 +152,18 @@ def test_an_index_that_is_built_concurrently_is_no_long_transaction(jobs: Databa
     building.cancel()
 
 
+def test_a_parallel_worker_is_part_of_its_leader_s_transaction(jobs: Database) -> None:
+    jobs.execute("CREATE TABLE big AS SELECT generate_series(1, 20000) AS n; ANALYZE big")
+    leader = jobs.connect(application_name="query")
+    for setting in ("parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0"):
+        leader.execute(f"SET {setting}".encode())
+    leader.pgconn.send_query(b"SELECT count(pg_sleep(60)) FROM big")
+    workers = "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = %s AND xact_start IS NOT NULL"
+    wait_until(lambda: jobs.value(workers, [pid(leader)]) > 0)
+    assert [one.pid for one in seen(jobs).sessions] == [pid(leader)]
+    leader.cancel()
+
+
 def test_an_index_that_is_built_in_the_ordinary_way_is_one(jobs: Database) -> None:
     jobs.execute(
         "CREATE FUNCTION slowly(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS"
