@@ -37,7 +37,8 @@ class Reaper:
 class JobFacts:
     """One job at `now` (ISO 8601, database clock).
 
-    `lock` on its row, if any; `lock_unknown` says why that could not be seen. `line`: what stands before a ready job.
+    `lock` on its row, if any; `lock_unknown` says why that could not be seen, `lock_grant` is what
+    would let it be. `line`: what stands before a ready job.
     `history`: what the reap log holds of it, the latest first; `history_unknown` says why that could not be read.
     `mass_expired`: how many leases under the job's policy are expired, where that is more than reaper.mass_expiry
     allows at once. `section`: what must be written into a file before a command can act; empty if one knows the table.
@@ -49,6 +50,7 @@ class JobFacts:
     reaper: Reaper
     lock: RowLock | None = None
     lock_unknown: str = ""
+    lock_grant: str = ""
     line: Line | None = None
     history: tuple[Event, ...] | None = None
     history_unknown: str = ""

@@ -27,7 +27,9 @@ def told(facts: JobFacts) -> Iterator[Said]:
         meaning = _MEANING.get(facts.life.state, "it cannot be changed until that ends")
         yield Said(f"Its row is locked by {_holder(facts.lock)}: {meaning}.", remedy(facts.lock))
     elif facts.lock_unknown:
-        yield Said("Whether somebody holds its row locked could not be seen:", (facts.lock_unknown,))
+        grant = (facts.lock_grant,) if facts.lock_grant else ()
+        end = ":" if grant else "."
+        yield Said(f"Whether somebody holds its row locked could not be seen {facts.lock_unknown}{end}", grant)
 
 
 def remedy(lock: RowLock) -> tuple[str, ...]:

@@ -49,6 +49,15 @@ def _briefly(connection: Connection) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Locks:
+    """The locks on the rows by their addresses, or why they are not known."""
+
+    by_key: dict[str, RowLock]
+    unknown: str = ""
+    grant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TableLook:
     """A look at one table for the mapped id `job`. `section`: see `JobFacts`."""
 
@@ -68,11 +77,11 @@ class TableLook:
             return Found(self.table.name, forgotten=events or (), now=now)
         reaper = self._reaper()
         with _briefly(self.connection):
-            locks, unknown = self._locks(lives)
-            jobs = tuple(self._facts(now, life, reaper, locks.get(life.key), unknown) for life in lives)
+            locks = self._locks(lives)
+            jobs = tuple(self._facts(now, life, reaper, locks) for life in lives)
         return Found(self.table.name, jobs, now=now)
 
-    def _facts(self, now: str, life: JobLife, reaper: Reaper, lock: RowLock | None, lock_unknown: str) -> JobFacts:
+    def _facts(self, now: str, life: JobLife, reaper: Reaper, locks: _Locks) -> JobFacts:
         if life.moved:
             events, unknown = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
         else:
@@ -83,8 +92,9 @@ class TableLook:
             now=now,
             life=life,
             reaper=reaper,
-            lock=lock if lockable else None,
-            lock_unknown=lock_unknown if lockable else "",
+            lock=locks.by_key.get(life.key) if lockable else None,
+            lock_unknown=locks.unknown if lockable else "",
+            lock_grant=locks.grant,
             line=self._line(life),
             history=events,
             history_unknown=unknown,
@@ -111,14 +121,17 @@ class TableLook:
         share = guard.fraction * sum(queue.running for queue in mine)
         return expired if expired > guard.minimum and expired > share else 0
 
-    def _locks(self, lives: tuple[JobLife, ...]) -> tuple[dict[str, RowLock], str]:
+    def _locks(self, lives: tuple[JobLife, ...]) -> _Locks:
         if not any(life.state in _LOCKABLE and not life.moved for life in lives):
-            return {}, ""
+            return _Locks({})
         try:
-            return job_life_lock.read(self.connection, self.table, self.job), ""
+            return _Locks(job_life_lock.read(self.connection, self.table, self.job))
+        except errors.QueryCanceled:
+            return _Locks({}, "in time")
         except errors.InsufficientPrivilege:
-            relation = self.table.relation
-            return {}, access.grant(self.connection, "SELECT", job_life_lock.COLUMNS, relation.schema, relation.name)
+            where = self.table.relation
+            grant = access.grant(self.connection, "SELECT", job_life_lock.COLUMNS, where.schema, where.name)
+            return _Locks({}, "by this role", grant)
 
     def _history(self, read: Callable[[], tuple[Event, ...] | None]) -> tuple[tuple[Event, ...] | None, str]:
         if not self.table.key:

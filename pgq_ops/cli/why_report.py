@@ -11,8 +11,8 @@ from pgq_ops.cli.several import united
 from pgq_ops.cli.why_facts import Found
 from pgq_ops.cli.why_look import TableLook
 from pgq_ops.config.writing import job_table_section
-from pgq_ops.db.failures import driver_errors
-from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
+from pgq_ops.db.failures import driver_errors, is_busy
+from pgq_ops.errors import DatabaseFailed, DatabaseUnreachable, PgqOpsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,10 @@ def explain(loaded: LoadedConfig, names: Sequence[str], job: str) -> Report:
                     found.append(TableLook(connection, bound.table, loaded.config, job, section).found())
             except DatabaseUnreachable:
                 raise
+            except DatabaseFailed as error:
+                locked = error.__cause__ is not None and is_busy(error.__cause__)
+                why = f"{bound.table} is locked by somebody else just now, so nothing can be read of it"
+                found.append(Found(name, error=DatabaseFailed(f"{name}: {why}") if locked else error))
             except PgqOpsError as error:
                 found.append(Found(name, error=error))
     return Report(job, tuple(found))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.cli import why_look
 from pgq_ops.errors import DatabaseFailed, NotPermitted
 from pgq_ops.schema.grants import apply, plan
 from pgq_ops.schema.tier import Tier
@@ -39,7 +40,7 @@ def test_with_the_rights_to_observe_all_is_told_and_what_may_not_be_seen_is_said
     blind = told(database, 1, role=role)
     assert "Running by w1; lease expired 1m" in blind
     assert "In the last 30 days it was not reaped before." in blind
-    assert "Whether somebody holds its row locked could not be seen:" in blind
+    assert "Whether somebody holds its row locked could not be seen by this role:" in blind
     [remedy] = [line.strip() for line in blind.splitlines() if line.strip().startswith("GRANT")]
     database.execute(remedy)
     seen = told(database, 1, role=role)
@@ -97,7 +98,7 @@ def test_a_locked_table_is_said_to_be_locked_at_once(database: Database) -> None
     report = asked(database, 1)
     assert time.monotonic() - began < 3
     assert isinstance(report.failure(), DatabaseFailed)
-    assert "lock" in str(report.failure())
+    assert str(report.failure()).startswith("jobs: public.jobs is locked by somebody else just now")
     assert as_text(report) == ""
     holder.rollback()
     assert "Running by w1" in told(database, 1)
@@ -117,6 +118,19 @@ def test_an_id_that_no_index_leads_to_ends_in_time_with_the_index_to_create(data
     database.execute(statement)
     plan = database.rows("EXPLAIN SELECT FROM jobs WHERE shown = ANY ('{199999}'::bigint[])")
     assert "jobs_shown_idx" in str(plan)
+
+
+def test_what_only_adds_to_the_answer_is_given_up_where_it_takes_too_long(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_field_table(database)
+    database.execute("ALTER TABLE jobs ADD COLUMN shown bigint")
+    database.execute("INSERT INTO jobs (shown, status) SELECT i, 'pending' FROM generate_series(1, 200000) AS i")
+    monkeypatch.setattr(why_look, "_ASIDE_MS", 2)
+    text = told(database, 199_999, FIELD.replace('id = "id"', 'id = "shown"', 1))
+    assert "199999  ready" in text
+    assert "Whether somebody holds its row locked could not be seen in time." in text
+    assert "How many ready jobs are claimed before it could not be counted in time." in text
 
 
 def test_nothing_is_written(database: Database) -> None:

@@ -14,7 +14,7 @@ from pgq_ops.cli.why_outlook import outlook
 from pgq_ops.schema.versions import install
 from pgq_ops.stats.job_life import Moment
 from tests.support.article_tables import LEASE_TABLE, STARTED_AT_TABLE
-from tests.support.jobs import FIELD, create_field_table, reap
+from tests.support.jobs import FIELD, FIELD_TABLE, create_field_table, reap
 from tests.support.why import MANAGED, as_json, asked, both, note_pass, told
 
 if TYPE_CHECKING:
@@ -199,6 +199,25 @@ def test_a_job_without_a_lease_is_taken_back_only_by_its_age(database: Database)
     assert "map created_at and set lease.missing_after" in told(database, 1, undated)
     database.execute("UPDATE jobs SET created_at = 'infinity'")
     assert "when it was claimed or created is not known either" in told(database, 1, late)
+
+
+@pytest.mark.case("R22")
+def test_a_requeue_that_must_stay_within_the_last_partition_is_foretold_so(database: Database) -> None:
+    columns = (
+        FIELD_TABLE.rstrip()
+        .removesuffix(")")
+        .replace(" PRIMARY KEY", "")
+        .replace("run_at timestamptz", "run_at timestamptz NOT NULL")
+    )
+    database.execute(f"{columns}, PRIMARY KEY (id, run_at)) PARTITION BY RANGE (run_at)")
+    end = database.value("SELECT date_trunc('second', now() + interval '5 m')::text")
+    database.execute(f"CREATE TABLE jobs_1 PARTITION OF jobs FOR VALUES FROM (MINVALUE) TO ('{end}')")
+    run(database, "now() - interval '42 s'", attempts=8, cap=20)
+    shortest, longest = as_json(database, 1)["reaper"]["delay_seconds"]
+    assert 200 < longest < 300
+    reap(database)
+    delay = database.value("SELECT extract(epoch FROM run_at - now())::float8 FROM jobs WHERE status = 'pending'")
+    assert shortest - 20 <= delay <= longest
 
 
 def test_a_heartbeat_tells_when_the_lease_ends_and_how_long_ago_it_came(database: Database) -> None:
