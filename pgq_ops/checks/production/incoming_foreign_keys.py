@@ -35,7 +35,7 @@ def check(examination: Examination) -> Verdict:
             ID,
             Severity.INFO if largest.rows < _SMALL_ROWS else Severity.WARNING,
             f"no index leads to what refers to a job by {listed(key.name for key in slow)}: each deleted job reads all"
-            f" {largest.rows:,} rows of {'.'.join(largest.referring)}",
+            f" of {'.'.join(largest.referring)}, {largest.rows:,} rows when they were last counted",
             {"constraints": {key.name: {"table": ".".join(key.referring), "rows": key.rows} for key in slow}},
             "\n".join(index_statement(key) for key in slow),
         )

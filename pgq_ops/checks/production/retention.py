@@ -34,10 +34,14 @@ _DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """What the counters say of all leaves together. `daily`: rows more each day; None where it is not known."""
+    """What the counters say of all leaves together.
+
+    `bytes`: with indexes, None before the first vacuum or analyze. `daily`: rows more each day; None where the counters
+    have not counted for one yet.
+    """
 
     rows: int
-    bytes: int
+    bytes: int | None
     inserted: int
     deleted: int
     daily: float | None
@@ -53,7 +57,8 @@ def check(examination: Examination) -> Verdict:
     if over:
         return passed(f"partitioned by time: {counted(len(over), 'partition')} over, which can be dropped whole")
     growth = _growth(health, examination.fact(index_states.read).counting_seconds)
-    seen = f"{growth.rows:,} rows, {growth.bytes / 1e6:,.1f} MB with indexes"
+    size = "" if growth.bytes is None else f", {growth.bytes / 1e6:,.1f} MB with indexes"
+    seen = f"{growth.rows:,} rows{size}"
     if growth.rows < _FEW_ROWS:
         return passed(f"only {seen}")
     if growth.deleted >= growth.inserted * _SHARE:
@@ -78,10 +83,10 @@ def _growth(health: TableHealth, seconds: float | None) -> _Growth:
     inserted, deleted = (sum(getattr(leaf, name) for leaf in health.leaves) for name in ("inserted", "deleted"))
     return _Growth(
         sum(leaf.live_rows or 0 for leaf in health.leaves),
-        sum(leaf.table_bytes + leaf.index_bytes for leaf in health.leaves),
+        None if health.table_bytes is None else health.table_bytes + (health.index_bytes or 0),
         inserted,
         deleted,
-        (inserted - deleted) / seconds * _DAY_SECONDS if seconds else None,
+        (inserted - deleted) / seconds * _DAY_SECONDS if seconds is not None and seconds >= _DAY_SECONDS else None,
         "since the counters began" if seconds is None else f"in {format_duration(seconds)}",
     )
 

@@ -36,8 +36,8 @@ def check(examination: Examination) -> Verdict:
             Finding(
                 ID,
                 Severity.WARNING,
-                f"{worst.changed:,} changes in {worst.relation} since {_last(worst)}: the planner goes by"
-                f" {max(worst.planned_rows, 0):,.0f} rows where {worst.live:,} are, and may choose another index",
+                f"{worst.changed:,} changes in {worst.relation} since {_last(worst)}: the planner {_believes(worst)}"
+                f" where {worst.live:,} rows are, and may choose another index",
                 {"changed": {str(one.relation): one.changed for one in stale}},
                 "\n".join(_analyze(one) for one in stale),
             )
@@ -65,6 +65,10 @@ def _last(one: PlannerStatistics) -> str:
     if one.analyzed_seconds_ago is None:
         return "the table was made, or its counters began"
     return f"ANALYZE {format_duration(one.analyzed_seconds_ago)} ago"
+
+
+def _believes(one: PlannerStatistics) -> str:
+    return "has no statistics" if one.planned_rows < 0 else f"goes by {one.planned_rows:,.0f}"
 
 
 def _analyze(one: PlannerStatistics) -> str:

@@ -271,6 +271,12 @@ def test_a_sequence_that_ends_before_its_column_is_found_unless_it_begins_anew(d
     assert doctor(database).passed(id_range)
 
 
+def test_another_column_s_sequence_is_not_the_id_s(database: Database) -> None:
+    database.execute(FIELD_TABLE.replace("id bigint", "number serial, id int"))
+    database.execute("SELECT setval('jobs_number_seq', 2147483647), setval('jobs_id_seq', 7)")
+    assert "id (integer) has come to 7," in doctor(database).passed(id_range)
+
+
 def test_without_a_right_to_the_sequence_the_index_tells_and_without_that_it_is_unknown(
     database: Database, make_role: Roles
 ) -> None:

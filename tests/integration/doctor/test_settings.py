@@ -17,7 +17,7 @@ from pgq_ops.checks.production import (
     synchronous_commit_off,
     tcp_keepalives,
 )
-from pgq_ops.stats import worker_roles
+from pgq_ops.stats import index_states, worker_roles
 from tests.support.agent import wait_until
 from tests.support.doctor_points import Doctor, counted, doctor, remedies
 from tests.support.jobs import create_field_table
@@ -287,6 +287,10 @@ def test_a_million_rows_are_a_warning_and_who_deletes_four_fifths_of_them_keeps_
 
     assert with_rows(999_999).finding(retention).severity is Severity.INFO
     assert with_rows(1_000_000).finding(retention).severity is Severity.WARNING
+    states = one.examination.fact(index_states.read)
+    for counting, daily in ((86_399.0, False), (86_400.0, True), (None, False)):  # nobody waits a day
+        one.examination._facts[index_states.read] = replace(states, counting_seconds=counting)
+        assert ("1,000,000 more each day" in with_rows(1_000_000).finding(retention).summary) is daily
     assert with_rows(200_000, 799_999).finding(retention).evidence["deleted"] == 799_999
     assert "800,000 deleted for 1,000,000 inserted" in with_rows(200_000, 800_000).passed(retention)
 
