@@ -39,6 +39,8 @@ READING: dict[tuple[str, ...], int] = {
     ("config", "show"): 0,
     ("inspect",): 0,
     ("inspect", "--json"): 0,
+    ("why", "1"): 0,
+    ("why", "2", "--json"): 0,
     ("metrics",): 0,
     ("reap", "--dry-run"): 0,
     ("install", "--sql"): 0,
