@@ -212,7 +212,7 @@ def _came_before(rows: float, inserted: int) -> bool:
 
     CREATE INDEX tells it too, of rows that were counted as they came; not of an empty table. Half is far from both.
     """
-    return rows >= 0 and inserted <= rows / 2
+    return inserted <= rows / 2
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

@@ -103,6 +103,18 @@ def test_partitions_are_told_apart_and_summed(database: Database) -> None:
     assert seen.value("updated_rows_total") == 650
 
 
+def test_a_partition_that_is_being_detached_counts_no_more(database: Database) -> None:
+    database.execute(PARTS)
+    seen = probe(database)
+    reader = database.connect(autocommit=False)
+    reader.execute("SELECT FROM jobs")
+    impatient = database.connect(options="-c statement_timeout=100")
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        impatient.execute("ALTER TABLE jobs DETACH PARTITION jobs_1 CONCURRENTLY")
+    assert database.value("SELECT inhdetachpending FROM pg_inherits WHERE inhrelid = 'jobs_1'::regclass")
+    assert [one.name for one in health(seen).leaves] == ["jobs_2a"]
+
+
 def test_a_partitioned_table_without_partitions_has_no_rows_and_no_age(database: Database) -> None:
     database.execute(PARTS.split(";", maxsplit=1)[0])
     seen = probe(database)
