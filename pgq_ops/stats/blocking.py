@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgq_ops import sql
 from pgq_ops.stats import bounded
 from pgq_ops.stats.session_ending import prepared_remedy, remedy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
@@ -89,8 +91,13 @@ def read(connection: Connection) -> Blocking:
 
     To be done where `Transactions.waiting` is not 0: it copies the whole table of locks.
     """
-    rows = [_Row(*row) for row in connection.execute(_statement(), {}).fetchall()]
-    # One of whom nobody is in the way any more has got its lock between the two looks.
+    return parsed(connection.execute(_statement(), {}).fetchall())
+
+
+def parsed(found: Iterable[tuple[Any, ...]]) -> Blocking:
+    """What the statement returned."""
+    rows = [_Row(*row) for row in found]
+    # One of whom nobody is in the way any more has got its lock meanwhile.
     waiting = [row for row in rows if row.waits and row.blocked_by != []]
     waiting.sort(key=lambda row: -(row.waiting_seconds or 0.0))
     blocking = {pid for row in waiting for pid in row.blocked_by or ()}
