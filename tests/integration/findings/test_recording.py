@@ -147,8 +147,9 @@ def test_a_new_session_of_the_same_agent_looks_at_what_others_did_meanwhile(flig
     other = flight.other()
     other.look(finding("b"))
     flight.connection = flight.database.connect()
-    flight.look(finding("b"))
+    flight.look(finding("b"), after=21)
     assert flight.rows() == [("a", "warning", False), ("b", "warning", True)]
+    assert len(flight.said()) == 2, "what the other one wrote is not written again"
 
 
 def test_two_agents_at_once_keep_one_row_and_both_go_on(flight: Flight) -> None:
@@ -252,6 +253,7 @@ def test_what_a_lost_session_could_not_write_is_written_over_the_next_one(flight
 
 def test_a_table_that_is_led_no_longer_is_left_to_the_next_leader(flight: Flight) -> None:
     flight.look(finding())
+    flight.now[0] += 5
     flight.recorder.note(flight.table, [], whole=True)
     flight.recorder.write(flight.connection, set())
     flight.recorder.write(flight.connection, {"jobs"})
@@ -260,6 +262,7 @@ def test_a_table_that_is_led_no_longer_is_left_to_the_next_leader(flight: Flight
 
 def test_a_look_of_more_than_a_minute_ago_is_not_written_for_others_may_have_led_since(flight: Flight) -> None:
     flight.look(finding())
+    flight.now[0] += 5
     flight.recorder.note(flight.table, [], whole=True)
     flight.now[0] += 61
     flight.recorder.write(flight.connection, {"jobs"})
