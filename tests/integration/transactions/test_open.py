@@ -8,6 +8,8 @@ import psycopg
 import pytest
 
 from pgq_ops.stats import transactions
+from pgq_ops.tasks import end_session
+from pgq_ops.tasks.end_session import Fate
 from tests.support.agent import wait_until
 from tests.support.collecting import Collection, collection_of
 from tests.support.jobs import create_field_table
@@ -135,6 +137,29 @@ def test_a_walsender_in_a_transaction_is_no_client(jobs: Database) -> None:
     begun(jobs, "client", "SELECT 1")
     assert [one.application_name for one in seen(jobs).sessions] == ["client"]
     sender.close()
+
+
+@pytest.mark.case("V7")
+def test_autovacuum_at_its_work_is_no_client(jobs: Database) -> None:
+    jobs.execute("""
+        CREATE TABLE big (n int) WITH (autovacuum_vacuum_threshold = 1, autovacuum_vacuum_scale_factor = 0,
+            autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1);
+        INSERT INTO big SELECT generate_series(1, 20000);
+        DELETE FROM big WHERE n % 2 = 0
+    """)
+    jobs.server.execute("ALTER SYSTEM SET autovacuum_naptime = '1s'")
+    try:
+        jobs.server.execute("SELECT pg_reload_conf()")
+        works = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'autovacuum worker' AND xact_start IS NOT NULL AND query LIKE '%public.big%'"
+        wait_until(lambda: jobs.rows(works), 30)
+        assert seen(jobs).sessions == ()
+        [(worker,)] = jobs.rows(works)
+        start = "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s"
+        asked = end_session.plan(jobs.connect(), worker, jobs.value(start, [worker]))
+        assert (asked.fate, asked.reason) == (Fate.REFUSED, "it is no client's session")
+    finally:
+        jobs.server.execute("ALTER SYSTEM RESET autovacuum_naptime")
+        jobs.server.execute("SELECT pg_reload_conf()")
 
 
 @pytest.mark.case("V7")

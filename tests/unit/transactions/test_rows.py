@@ -18,7 +18,7 @@ def test_one_that_got_its_lock_meanwhile_waits_no_more_and_its_blocker_is_none()
 
 def test_one_that_was_not_asked_for_still_waits() -> None:
     [waiter] = parsed([row(1, None)]).waiters
-    assert (waiter.blocked_by, waiter.tables) == ((), {1, 2})
+    assert (waiter.blocked_by, waiter.tables) == ((), frozenset({1, 2}))
 
 
 def test_who_waits_longest_comes_first_and_each_blocker_is_there_once() -> None:
