@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.cli.why_facts import JobFacts
 
-# The columns that a claim may ask to be empty, as they are of every job that was given back.
+# The columns that a claim may ask to be NULL, where they can be, as they are of every job that was given back.
 _HOLDERS = ("lease_expires_at", "heartbeat_at", "leased_at")
 
 
@@ -47,10 +47,12 @@ def _excluded(facts: JobFacts) -> Iterator[Said]:
             f"Its attempts ({life.attempts:,}) have reached the cap ({life.max_attempts:,}): where the workers' claim"
             " asks for fewer, none takes it."
         )
-    left = [name for name in _HOLDERS if facts.has(name) and name in life.times]
-    left = ["owner", *left] if life.owner else left
+    fields = facts.table.fields
+    left = ["owner"] if life.owner else []
+    left += [name for name in _HOLDERS if facts.has(name) and name in life.times]
+    left = [name for name in left if not fields[name].not_null]
     if left:
-        columns = " and ".join(f"{name} ({named(str(facts.table.fields[name].name or name))})" for name in left)
+        columns = " and ".join(f"{name} ({named(fields[name].name or name)})" for name in left)
         yield Said(f"It is ready with its {columns} still set: where the workers' claim asks for none, none takes it.")
 
 
