@@ -42,7 +42,7 @@ from pgq_ops.checks.production.registry import POINTS
 from pgq_ops.checks.production.verdict import Outcome
 from tests.support.agent import wait_until
 from tests.support.doctor_points import doctor
-from tests.support.jobs import create_field_table
+from tests.support.jobs import FIELD_TABLE, create_field_table
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.judging import Judged
@@ -82,6 +82,8 @@ OURS: tuple[Point, ...] = (
 )
 # The test server is run without fsync, and PostgreSQL 14 gets no more fixes.
 OF_THE_TEST_SERVER = {"fsync-off", "server-version"}
+
+BY_DAY = FIELD_TABLE.replace("PRIMARY KEY", "NOT NULL").rstrip().removesuffix(")") + ") PARTITION BY RANGE (run_at)"
 
 
 @pytest.fixture
@@ -161,6 +163,28 @@ def test_none_waits_behind_a_lock_on_the_table_held_or_queued(
     assert after.pop("id-range") is Outcome.UNKNOWN
     assert before.pop("id-range") is Outcome.PASSED
     assert after == before
+    holding.rollback()
+
+
+@pytest.mark.case("M1")
+def test_none_waits_behind_a_lock_on_a_partition(database: Database, make_role: Roles) -> None:
+    database.execute(BY_DAY)
+    database.execute("CREATE TABLE old PARTITION OF jobs FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')")
+    database.execute("CREATE TABLE new PARTITION OF jobs FOR VALUES FROM ('2021-01-01') TO (MAXVALUE)")
+    database.execute("CREATE INDEX ON jobs (id)")
+    role = make_role("observer", member_of=("pg_monitor",))
+    database.execute(f'GRANT SELECT ON jobs TO "{role}"')
+    one, again = doctor(database, role=role), doctor(database, role=role)
+    before = {name: point.verdict.outcome for name, point in by_outcome(one, *Outcome).items()}
+    assert before["partitions-not-frozen"] is Outcome.PASSED
+    holding = database.connect(autocommit=False)
+    holding.execute("LOCK TABLE old IN ACCESS EXCLUSIVE MODE")
+    after = {name: point.verdict.outcome for name, point in by_outcome(again, *Outcome).items()}
+    assert after.pop("id-range") is Outcome.UNKNOWN
+    assert before.pop("id-range") is Outcome.PASSED
+    assert after | {"unused-indexes": Outcome.PASSED} == before | {
+        "unused-indexes": Outcome.PASSED
+    }  # the first look used it
     holding.rollback()
 
 
