@@ -41,7 +41,7 @@ class _Kept:
 
 
 class ReadyLocked:
-    """The probe. Where the claim itself takes too long, or the role may not see locks, it has nothing to say."""
+    """The probe. It has nothing to say where the claim's cost is not known, or the role may not see locks."""
 
     name = "ready_locked"
     families = (LOCKED,)
@@ -50,7 +50,7 @@ class ReadyLocked:
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look once; leaves it in the memory."""
         memory.ready_locked = None
-        if "pending" not in table.states or (memory.claim is not None and memory.claim.timed_out):
+        if memory.claim is None or memory.claim.timed_out:
             return []
         kept: _Kept | None = memory.kept.get(self.name)
         if kept is None or kept.table is not table:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 INDEX = "CREATE INDEX claim ON jobs (run_at, id) WHERE status = 'pending'"
 READY = "INSERT INTO jobs (status, run_at) SELECT %s, now() - make_interval(secs => i) FROM generate_series(%s::int, %s::int) AS i"
+WORKERS = "SELECT id FROM jobs WHERE status = $1 AND (run_at IS NULL OR run_at <= now()) ORDER BY run_at, id LIMIT 1"
 CHANGED, GENERIC = "claim-plan-changed", "claim-plan-generic"
 
 
@@ -154,10 +155,7 @@ def test_a_claim_whose_state_is_a_parameter_comes_to_read_past_all_that_is_done(
 
     # The server itself, with a worker's prepared statement: after five executions it plans without the value.
     worker = database.connect()
-    worker.execute(
-        "PREPARE claim (text) AS SELECT id FROM jobs WHERE status = $1 AND (run_at IS NULL OR run_at <= now())"
-        " ORDER BY run_at, id LIMIT 1"
-    )
+    worker.execute(f"PREPARE claim (text) AS {WORKERS}")
     plans = [str(worker.execute("EXPLAIN EXECUTE claim ('pending')").fetchall()) for _ in range(7)]
     assert "using claim" in plans[0]
     assert "using by_time" in plans[-1]
@@ -180,12 +178,23 @@ def test_where_a_generic_plan_looks_dear_postgresql_keeps_planning_and_nothing_i
     bound = bind_toml(database, FIELD, read_only=True)
     assert claim_generic.read(bound.connection, bound.table) is None
     worker = database.connect()
-    worker.execute(
-        "PREPARE claim (text) AS SELECT id FROM jobs WHERE status = $1 AND (run_at IS NULL OR run_at <= now())"
-        " ORDER BY run_at, id LIMIT 1"
-    )
+    worker.execute(f"PREPARE claim (text) AS {WORKERS}")
     plans = [str(worker.execute("EXPLAIN EXECUTE claim ('pending')").fetchall()) for _ in range(7)]
     assert "using claim" in plans[-1]
+
+
+def test_where_to_plan_costs_more_than_it_saves_postgresql_stops_planning(database: Database) -> None:
+    create_field_table(database)
+    database.execute(READY, ["pending", 1, 50])
+    database.execute(READY, ["done", 51, 60])
+    database.execute("ANALYZE jobs")
+    bound = bind_toml(database, FIELD, read_only=True)
+    assert claim_generic.read(bound.connection, bound.table) is not None
+    worker = database.connect()
+    worker.execute(f"PREPARE claim (text) AS {WORKERS}")
+    plans = [str(worker.execute("EXPLAIN EXECUTE claim ('pending')").fetchall()) for _ in range(7)]
+    assert "(status = 'pending'" in plans[0]
+    assert "(status = $1)" in plans[-1]
 
 
 def test_a_generic_plan_that_costs_little_more_is_nothing(database: Database) -> None:

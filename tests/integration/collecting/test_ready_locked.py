@@ -126,9 +126,9 @@ def test_locks_of_several_on_one_row_are_held_by_each_of_them_until_the_last_is_
     first, second = _session(database, "first"), _session(database, "second")
     for session in (first, second):
         session.execute("INSERT INTO events VALUES (1), (2)")
-    with closing(_session(database)) as claiming:
-        claimed = claiming.execute(sql.SQL(FIRST).format(1, sql.SQL("UPDATE"))).fetchall()
-        assert claimed == [(3,)]
+    claiming = _session(database)
+    assert claiming.execute(sql.SQL(FIRST).format(1, sql.SQL("UPDATE"))).fetchall() == [(3,)]
+    claiming.rollback()
     assert _held(bound) == (2, [("first", 2), ("second", 2)])
     first.rollback()
     assert _held(bound) == (2, [("second", 2)])
