@@ -32,7 +32,7 @@ def check(look: Look) -> Iterator[Finding]:
     old = sorted(late, key=lambda leaf: -max(age for age, _, _ in late[leaf]))
     worst = old[0]
     age, forced_at, unit = max(late[worst])
-    urgent = any(age > max(_URGENT_AGE, _late_at(forced_at)) for ages in late.values() for age, forced_at, _ in ages)
+    urgent = any(age > _URGENT_AGE for ages in late.values() for age, _, _ in ages)
     more = f"; {counted(len(old) - 1, 'other partition')} likewise" if len(old) > 1 else ""
     running = "; a vacuum is at work there" if worst.vacuum_running else ""
     yield Finding(
