@@ -62,7 +62,7 @@ class Examined:
         return {
             "name": self.view.name,
             "table": self.view.table,
-            "findings": [finding.as_json() for finding in self.findings],
+            "findings": None if self.view.error else [finding.as_json() for finding in self.findings],
             "checks": [
                 {
                     "id": one.id,

@@ -64,6 +64,19 @@ def mentions(text: str, name: str) -> bool:
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text, re.IGNORECASE) is not None
 
 
+def addresses(condition: str, name: str) -> bool:
+    """Whether a condition picks rows by values of the column that the client gives, one or a list of them.
+
+    Rows that a sub-select finds, such as those of a clean-up, are not addressed.
+    """
+    given = r"\(*\s*(?:ANY\s*\(+\s*(?:ARRAY\s*\[)?\s*)?\$\d"
+    column = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+    return (
+        re.search(rf"{column}\s*(?:=|IN)\s*{given}|\$\d+\s*=\s*(?:\w+\.)?{column}", condition, re.IGNORECASE)
+        is not None
+    )
+
+
 def changes(text: str, relation: Relation) -> Iterator[Change]:
     """Each UPDATE and DELETE of the table in the statement, those in its WITH included."""
     plain = plain_text(text)

@@ -59,14 +59,14 @@ def check(examination: Examination) -> Verdict:
 
 
 def _completions(seen: TableStatements, table: JobTable) -> Iterator[tuple[Statement, str]]:
-    """The statements that change the state of single jobs, or delete them, with their conditions."""
+    """The statements that change the state of jobs whose ids the client gives, or delete them; their conditions."""
     state, ids = _state_column(table), _id_columns(table)
     for one in seen.statements:
         if statement_text.is_claim(one.text):
             continue
         for change in statement_text.changes(one.text, table.relation):
             writes = change.deletes or (state is not None and statement_text.mentions(change.sets, state))
-            if writes and any(statement_text.mentions(change.where, name) for name in ids):
+            if writes and any(statement_text.addresses(change.where, name) for name in ids):
                 yield one, change.where
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.production.naming import quoted
 from pgq_ops.checks.production.verdict import found, passed, unknown
 from pgq_ops.checks.wording import counted
 from pgq_ops.stats import idle_holders
@@ -53,5 +54,5 @@ def check(examination: Examination) -> Verdict:
         )
     if not held.visible:
         role = examination.connection.info.user
-        return unknown("this role does not see what other sessions do", f'GRANT pg_monitor TO "{role}";')
+        return unknown("this role does not see what other sessions do", f"GRANT pg_monitor TO {quoted(role)};")
     return passed("no session with locks on the table is idle in a transaction just now")

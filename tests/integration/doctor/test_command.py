@@ -224,5 +224,7 @@ def test_a_table_that_cannot_be_bound_keeps_no_other_one_back(jobs: Database, tm
     report = report_of(jobs, tmp_path, toml)
     assert [bool(one.judged) for one in report.tables] == [True, False]
     assert report.failure() is not None
-    assert report.as_json()["job_tables"][1]["error"]
+    gone = report.as_json()["job_tables"][1]
+    assert gone["error"]
+    assert gone["findings"] is None
     assert "gone  gone  cannot be looked at" in text_of(report)

@@ -79,6 +79,8 @@ def test_a_claim_that_selects_in_a_with_clause_is_one_statement(counted: Databas
         ("id = %(job)s", False),
         ("id = %(job)s AND status = 'running'", False),
         ("id = ANY (ARRAY[%(job)s])", False),
+        ("id IN (%(job)s, %(version)s)", False),
+        ("(%(job)s = demo_queue_jobs.id)", False),
         ("id = %(job)s -- AND claim_version = 1\n", False),
         ("id = %(job)s AND claim_version = %(version)s", True),
         ("id = %(job)s AND claimed_by = %(worker)s", True),
@@ -125,6 +127,7 @@ def test_changes_that_complete_nothing_are_not_taken_for_completions(counted: Da
         LEASE_HEARTBEAT,
         "UPDATE demo_queue_jobs SET payload = '{}' WHERE id = %(job)s",
         "UPDATE demo_queue_jobs SET status = 'pending' WHERE status = 'running' AND lease_until < now()",
+        "DELETE FROM demo_queue_jobs WHERE id IN (SELECT id FROM demo_queue_jobs WHERE status = 'done' LIMIT 100)",
         "INSERT INTO demo_queue_jobs (payload) VALUES ('{}')",
         "SELECT * FROM demo_queue_jobs WHERE id = %(job)s FOR UPDATE",
     )
