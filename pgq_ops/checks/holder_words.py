@@ -19,6 +19,8 @@ _IDLE = "idle in transaction"
 def holding(holder: Holder) -> str:
     """A clause such as `session 4242 (report-job, user bi) has been idle in transaction for 42m`."""
     who, last = _named(holder), lasting(holder.seconds)
+    if holder.database:
+        who += f" of database {holder.database}"
     if holder.kind == "standby":
         return f"a session on {who} reads{last}"
     if holder.kind == "slot":
@@ -31,14 +33,18 @@ def holding(holder: Holder) -> str:
 
 
 def evidence(holders: Sequence[Holder]) -> list[dict[str, Any]]:
-    """The first of them as plain values; `session` as `pgq-ops transactions end` takes it, null for what is none."""
+    """The first of them as plain values.
+
+    `session` is what `pgq-ops transactions end` takes, null for what is none of this database; `database` if another.
+    """
     return [
         {
             "kind": one.kind,
-            "session": printed(one.pid or 0, one.started) if one.started else None,
+            "session": printed(one.pid or 0, one.started) if one.started and not one.database else None,
             "pid": one.pid,
             "name": one.name,
             "user": one.user,
+            "database": one.database or None,
             "state": one.state,
             "seconds": None if one.seconds is None else round(one.seconds, 1),
             "xid_age": one.xid_age,

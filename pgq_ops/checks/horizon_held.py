@@ -10,7 +10,7 @@ from pgq_ops.checks.wording import counted
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.look import Look
     from pgq_ops.stats.horizon import Holder
@@ -36,14 +36,13 @@ def check(look: Look) -> Iterator[Finding]:
     felt = [holder for holder in horizon.holders if holder.xid_age >= FELT_XIDS] if horizon is not None else []
     if horizon is None or not felt:
         return
-    kept = f"VACUUM has to keep what died in the last {counted(horizon.age_xids, 'transaction')}"
     numbers = {"age_xids": horizon.age_xids, "limit_seconds": limit}
-    if guilty := [holder for holder in felt if _is_guilty(holder, limit)]:
+    if guilty := _guilty(felt, limit):
         more = f"; {counted(len(guilty) - 1, 'other')} would keep it too" if len(guilty) > 1 else ""
         yield Finding(
             HORIZON_HELD,
             Severity.WARNING,
-            f"{kept}, because {holding(guilty[0])}{more}",
+            f"{_kept(guilty[0].xid_age)}, because {holding(guilty[0])}{more}",
             {**numbers, "holding": len(guilty), "holders": evidence(guilty)},
             remedies(guilty),
         )
@@ -51,15 +50,32 @@ def check(look: Look) -> Iterator[Finding]:
         yield Finding(
             HORIZON_HELD,
             Severity.WARNING,
-            f"{kept}, though nobody has held it back for more than {format_duration(limit)}: short transactions overlap"
-            f" ({len(felt)} now; {holding(felt[0])})",
+            f"{_kept(horizon.age_xids)}, though nobody has held it back for more than {format_duration(limit)}: short"
+            f" transactions overlap ({len(felt)} now; {holding(felt[0])})",
             {**numbers, "holding": len(felt), "holders": evidence(felt)},
             _WHO,
         )
 
 
-def _is_guilty(holder: Holder, limit_seconds: float) -> bool:
-    """Whether it has gone on for too long; where that is not known: whether it holds much, or will not end so."""
+def _kept(xids: int) -> str:
+    return f"VACUUM has to keep what died in the last {counted(xids, 'transaction')}"
+
+
+def _guilty(felt: Sequence[Holder], limit_seconds: float) -> list[Holder]:
+    """Those that go on for too long; of those that are not known since when, also whoever began before one of them."""
+    writing = max((holder.xid_age for holder in felt if holder.wrote), default=0)
+    long = [one for one in felt if _goes_on(one, limit_seconds) and not (_may_be_new(one) and one.xid_age <= writing)]
+    since = min((one.xid_age for one in long), default=MANY_XIDS)
+    return [one for one in felt if one in long or (one.seconds is None and one.xid_age > since)]
+
+
+def _may_be_new(holder: Holder) -> bool:
+    """Whether its snapshot may be that of the statement at hand, and only as old as whoever was writing by then."""
+    return holder.state == "active" and not holder.wrote
+
+
+def _goes_on(holder: Holder, limit_seconds: float) -> bool:
+    """Whether it has for too long; where that is not known: whether it holds much, or will not end by itself."""
     if holder.seconds is not None:
         return holder.seconds > limit_seconds
     return holder.xid_age >= MANY_XIDS or (holder.kind == "slot" and holder.state == "inactive")

@@ -26,7 +26,9 @@ class Holder:
     `name`: application_name, gid or slot. `seconds` since its transaction began (prepared: was prepared; slot: nobody
     has used it; None: not known). `xid_age`: transactions since. `remedy`: the command that ends it, in a shell for a
     client's session and in SQL for all else. `started`: of a session's transaction, as `pgq-ops transactions` prints
-    it. `backend_type`: of a session, as pg_stat_activity has it.
+    it. `backend_type`: of a session, as pg_stat_activity has it. `wrote`: it is as old as its own transaction; a
+    snapshot may be as old as that of somebody else who was writing when it was taken. `database`: where it is, if it
+    writes in another one and snapshots that are taken here have to see it.
     """
 
     kind: str
@@ -39,12 +41,15 @@ class Holder:
     remedy: str
     started: str = ""
     backend_type: str = ""
+    wrote: bool = False
+    database: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """The holders, the oldest first, and the horizon's age in transactions, which tells more than any one of them.
+    """The holders, and the horizon's age in transactions, which tells more than any one of them.
 
+    The oldest holders come first, and who wrote before those that only have to see it.
     `catalog_xmin_age` is that of logical slots, which hold catalogs back and no user's table; None without any.
     `visible`: whether the role sees other sessions' transactions; what it does not see is missing, not absent. `role`:
     the one that looked.
@@ -60,9 +65,8 @@ class Horizon:
 def read(connection: Connection) -> Horizon:
     """Look once, at no table and waiting for nothing. Raises the driver's errors."""
     rows = Rows([Row(*row) for row in connection.execute(_look(), {}).fetchall()])
-    now = float(rows.ours.began or 0)
-    holders = [_holder(kind, row, xid_age, now) for kind, row, xid_age in rows.holding()]
-    holders.sort(key=lambda holder: (-holder.xid_age, -(holder.seconds or 0.0), holder.name, holder.pid or 0))
+    holders = [_holder(kind, row, xid_age, rows.ours) for kind, row, xid_age in rows.holding()]
+    holders.sort(key=lambda one: (-one.xid_age, not one.wrote, -(one.seconds or 0.0), one.name, one.pid or 0))
     return Horizon(
         max((holder.xid_age for holder in holders), default=0),
         tuple(holders),
@@ -72,8 +76,9 @@ def read(connection: Connection) -> Horizon:
     )
 
 
-def _holder(kind: str, row: Row, xid_age: int, now: float) -> Holder:
-    seconds = None if row.began is None else max(0.0, now - float(row.began))
+def _holder(kind: str, row: Row, xid_age: int, ours: Row) -> Holder:
+    seconds = None if row.began is None else max(0.0, float(ours.began or 0) - float(row.began))
+    elsewhere = (row.database or "") if row.database != ours.database else ""
     return Holder(
         kind,
         row.pid,
@@ -82,9 +87,11 @@ def _holder(kind: str, row: Row, xid_age: int, now: float) -> Holder:
         row.state or "",
         seconds,
         xid_age,
-        remedy_of(kind, row),
+        remedy_of(kind, row, elsewhere),
         (row.began or "") if kind == "backend" else "",
         row.backend_type or "",
+        wrote=row.own_age is not None and row.own_age == row.xid_age,
+        database=elsewhere,
     )
 
 

@@ -22,18 +22,19 @@ ALTER SYSTEM SET hot_standby_feedback = off;
 SELECT pg_reload_conf();"""
 
 
-def remedy_of(kind: str, row: Row) -> str:
-    """The command that ends the holder, with what to know before as an SQL comment."""
+def remedy_of(kind: str, row: Row, elsewhere: str = "") -> str:
+    """The command that ends the holder, with what to know before as an SQL comment. `elsewhere`: another database."""
     if kind == "standby" or (kind == "slot" and row.pid is not None):
         return _ON_THE_STANDBY
     if kind == "slot":
         return _slot(row.name or "")
     if kind == "prepared":
+        where = f"database {elsewhere}" if elsewhere else "its database"
         return (
-            "-- in its database; COMMIT PREPARED instead where its transaction manager has decided so\n"
+            f"-- in {where}; COMMIT PREPARED instead where its transaction manager has decided so\n"
             f"{prepared_remedy(row.name or '')}"
         )
-    return _session(row)
+    return _session(row, elsewhere)
 
 
 def _slot(name: str) -> str:
@@ -44,8 +45,13 @@ def _slot(name: str) -> str:
     )
 
 
-def _session(row: Row) -> str:
+def _session(row: Row, elsewhere: str) -> str:
     pid = row.pid or 0
+    if elsewhere and row.began is not None:
+        return (
+            f"-- it is in database {elsewhere}\nSELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            f" WHERE pid = {pid} AND extract(epoch FROM xact_start) = {row.began};"
+        )
     if row.backend_type == _AUTOVACUUM:
         why = "-- autovacuum, which analyzes: it ends by itself, and begins again if it is cancelled"
         return f"{why}\nSELECT pg_cancel_backend({pid});"

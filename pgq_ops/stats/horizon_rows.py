@@ -4,7 +4,8 @@ As ComputeXidHorizons has it (procarray.c), as far as others can see: of the ses
 lazy VACUUMs (PROC_IN_VACUUM) and walsenders that decode (PROC_IN_LOGICAL_DECODING); a walsender that streams to a
 standby, for all databases; prepared transactions of this database; slots, for all databases, by their xmin. ANALYZE,
 VACUUM FULL and CREATE INDEX CONCURRENTLY hold as any statement does (14.0 to 14.3 left out the latter, which corrupted
-indexes).
+indexes). Who writes in another database holds nothing; but a snapshot is as old as the oldest transaction of any
+database that it has to see as running (GetSnapshotData), so through a snapshot that is taken here it does.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ class Row(NamedTuple):
     backend_type: str | None
     began: str | None
     xid_age: int | None
+    own_age: int | None
     catalog_age: int | None
-    database: int | None
+    database: str | None
     superuser: bool | None
     visible: bool | None
 
@@ -54,8 +56,11 @@ class Rows:
 
     def holding(self) -> Iterator[tuple[str, Row, int]]:
         """Kind, row and age in transactions of those that hold; what is no session gets a state too."""
-        for row in self._rows:
-            if row.xid_age is not None and row is not self.ours and (kind := self._kind(row)):
+        holding = [(kind, row) for row in self._rows if row is not self.ours and (kind := self._kind(row))]
+        seen = {row.xid_age for _, row in holding if row.own_age != row.xid_age}
+        elsewhere = [(self._kind_elsewhere(row), row) for row in self._rows if row.own_age in seen]
+        for kind, row in [*holding, *elsewhere]:
+            if kind and row.xid_age is not None:
                 yield kind, row._replace(state=self._state(kind, row)), max(0, row.xid_age)
 
     def _state(self, kind: str, row: Row) -> str | None:
@@ -67,11 +72,19 @@ class Rows:
 
     def _kind(self, row: Row) -> str:
         """What kind of holder it is; empty for none."""
+        if row.xid_age is None:
+            return ""
         if row.what in _SLOTS:
             return "slot"
         if row.what == "session" and row.pid in self._senders:
             return self._kind_of_sender(row)
         if row.pid in self._vacuuming or row.database != self.ours.database:
+            return ""
+        return "prepared" if row.what == "prepared" else "backend"
+
+    def _kind_elsewhere(self, row: Row) -> str:
+        """As `_kind`, of one who writes in another database, where a snapshot here has to see it."""
+        if row.own_age is None or row.database == self.ours.database or row.pid in self._vacuuming:
             return ""
         return "prepared" if row.what == "prepared" else "backend"
 

@@ -146,6 +146,30 @@ def test_what_goes_on_in_another_database_holds_nothing_here(
     assert {kind for kind, _ in named(other)} == {"backend", "prepared"}
 
 
+@pytest.mark.parametrize("prepared", [False, True])
+def test_who_writes_in_another_database_is_guilty_where_a_snapshot_here_has_to_see_it(
+    ground: Ground,
+    make_database: Callable[[], Database],
+    prepared: bool,  # noqa: FBT001
+) -> None:
+    other = Ground(make_database())
+    writer = begun(other.database, "elsewhere", WROTE)
+    if prepared:
+        writer.execute("PREPARE TRANSACTION 'elsewhere'")
+    begun(other.database, "innocent", WROTE.replace("1", "2"))
+    ground.change()
+    begun(ground.database, "here", READ, repeatable=True)
+    writing, reading = ground.holders()
+    assert (writing.name, writing.database, writing.wrote) == ("elsewhere", other.database.name, True)
+    assert writing.kind == ("prepared" if prepared else "backend")
+    assert (reading.name, reading.database, reading.wrote) == ("here", "", False)
+    assert writing.xid_age == reading.xid_age == 7
+    ground.agree(kept=5)
+    (other if prepared else ground).database.execute(writing.remedy)
+    assert named(ground) == [("backend", "here")]
+    ground.agree(kept=5)
+
+
 @pytest.mark.case("V9")
 def test_of_short_snapshots_that_overlap_the_horizon_s_age_tells_though_none_is_old(ground: Ground) -> None:
     readers = [begun(ground.database, "reader 0", READ, repeatable=True)]

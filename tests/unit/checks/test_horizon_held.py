@@ -82,6 +82,39 @@ def test_where_it_is_not_known_since_when_the_transactions_decide_but_an_unused_
     assert len(found(replace(holder, xid_age=xid_age))) == expected
 
 
+@pytest.mark.parametrize(("xid_age", "expected"), [(5_000, [4242]), (5_001, [7, 4242])])
+def test_one_that_is_not_known_since_when_is_guilty_where_it_began_before_one_that_is(
+    xid_age: int, expected: list[int]
+) -> None:
+    """As old as that one is the snapshot of each reader that began after it wrote."""
+    unseen = replace(UNSEEN, pid=7, xid_age=xid_age)
+    [finding] = found(*sorted([unseen, SESSION], key=lambda one: -one.xid_age))
+    assert [one["pid"] for one in finding.evidence["holders"]] == expected
+    assert finding.summary.startswith(f"VACUUM has to keep what died in the last {xid_age:,} transactions, because")
+    assert f"session {expected[0]} " in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("state", "xid_age", "expected"),
+    [("active", 5_000, [4242]), ("active", 5_001, [7, 4242]), ("idle in transaction", 5_000, [4242, 7])],
+)
+def test_a_statement_whose_snapshot_is_no_older_than_a_writer_is_not_blamed_for_its_long_transaction(
+    state: str, xid_age: int, expected: list[int]
+) -> None:
+    """Under READ COMMITTED its snapshot is new, and so it is without the writer; one that is kept while idle is old."""
+    writer = replace(SESSION, wrote=True)
+    reader = replace(SESSION, pid=7, state=state, seconds=7_200.0, xid_age=xid_age)
+    [finding] = found(*sorted([writer, reader], key=lambda one: -one.xid_age))
+    assert [one["pid"] for one in finding.evidence["holders"]] == expected
+
+
+def test_who_writes_in_another_database_is_told_with_it_and_is_no_session_to_end_from_here() -> None:
+    [finding] = found(replace(SESSION, wrote=True, database="shop"), replace(SESSION, pid=7, seconds=1.0))
+    assert "session 4242 (report-job, user bi) of database shop has been idle in transaction for 42m" in finding.summary
+    [told] = finding.evidence["holders"]
+    assert (told["session"], told["database"]) == (None, "shop")
+
+
 def test_the_oldest_is_named_with_how_many_more_and_all_remedies_come_in_order() -> None:
     second = replace(SESSION, pid=1, xid_age=2_000, remedy="pgq-ops transactions end 1@1.000000")
     short = replace(SESSION, pid=2, seconds=1.0)

@@ -6,8 +6,8 @@ import pytest
 
 from pgq_ops.stats.horizon_rows import Row, Rows
 
-OURS, OTHERS = 5, 6
-NOTHING = Row("", None, None, None, None, None, None, None, None, None, None, None)
+OURS, OTHERS = "ours", "other"
+NOTHING = Row("", *[None] * 12)
 US = NOTHING._replace(what="session", pid=1, began="100", xid_age=0, database=OURS, visible=True)
 SENDING = NOTHING._replace(what="session", pid=2, name="sending", backend_type="walsender", xid_age=7)
 
@@ -31,7 +31,7 @@ def test_a_walsender_that_streams_is_a_standby_also_where_its_state_is_not_visib
 
 @pytest.mark.parametrize(("database", "expected"), [(OURS, [("backend", "sending")]), (OTHERS, []), (None, [])])
 def test_one_that_does_not_stream_yet_is_a_session_of_its_database(
-    database: int | None, expected: list[tuple[str, str]]
+    database: str | None, expected: list[tuple[str, str]]
 ) -> None:
     assert kinds(SENDING._replace(database=database), sender("startup")) == expected
 
@@ -51,3 +51,22 @@ def test_a_slot_holds_by_its_xmin_and_not_by_its_catalog_xmin() -> None:
 def test_a_snapshot_newer_than_the_look_is_of_age_nothing() -> None:
     late = SENDING._replace(database=OURS, xid_age=-2)
     assert [age for _, _, age in Rows([late, US]).holding()] == [0]
+
+
+WRITING = NOTHING._replace(what="session", pid=3, name="writing", xid_age=7, own_age=7, database=OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("reading_age", "own_age", "expected"), [(7, None, True), (6, None, False), (8, None, False), (7, 7, False)]
+)
+def test_who_writes_elsewhere_holds_through_a_snapshot_here_that_is_as_old(
+    reading_age: int,
+    own_age: int | None,
+    expected: bool,  # noqa: FBT001
+) -> None:
+    here = NOTHING._replace(what="session", pid=4, name="here", xid_age=reading_age, own_age=own_age, database=OURS)
+    assert (("backend", "writing") in kinds(WRITING, here)) is expected
+    prepared = WRITING._replace(what="prepared", pid=None)
+    assert (("prepared", "writing") in kinds(prepared, here)) is expected
+    vacuum = NOTHING._replace(what="vacuum", pid=3)
+    assert kinds(WRITING, here, vacuum) == [("backend", "here")]
