@@ -130,27 +130,34 @@ def test_a_plan_ends_nobody_and_needs_no_more_than_to_read(database: Database, a
     assert counted(database) == 0
 
 
-@pytest.mark.parametrize("name", ["superuser", "ours", "elsewhere", "itself"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("superuser", "its role is a superuser, whose sessions pgq-ops never ends"),
+        ("ours", "it is a session of pgq-ops"),
+        ("elsewhere", "it is in another database"),
+    ],
+)
 def test_nobody_is_ended_who_must_not_be(
-    database: Database, app: str, name: str, make_database: Callable[[], Database]
+    database: Database, app: str, make_database: Callable[[], Database], name: str, reason: str
 ) -> None:
     place = make_database() if name == "elsewhere" else database
     options = {} if name == "superuser" else {"user": app}
     session = opened(place, "pgq-ops/maintenance" if name == "ours" else "worker", "SELECT 1", **options)
-    asking = ours(database)
-    if name == "itself":
-        asking.execute("SET application_name = 'renamed'")
-        session.close()
-        with asking.transaction():
-            started = asking.execute("SELECT extract(epoch FROM now())::text").fetchall()[0][0]
-            done = end_session.end(asking, pid(asking), started, "a test")
-    else:
-        start = "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s"
-        done = end_session.end(asking, pid(session), database.value(start, [pid(session)]), "a test")
-        assert not is_over(session)
-    assert done.fate is Fate.REFUSED
-    assert done.reason
+    start = "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s"
+    done = end_session.end(ours(database), pid(session), database.value(start, [pid(session)]), "a test")
+    assert (done.fate, done.reason) == (Fate.REFUSED, reason)
+    assert not is_over(session)
     assert counted(database) == 0
+
+
+def test_a_session_does_not_end_itself_whatever_it_is_called(database: Database, app: str) -> None:
+    asking = ours(database, app)
+    asking.execute("SET application_name = 'renamed'")
+    with asking.transaction():
+        started = asking.execute("SELECT extract(epoch FROM now())::text").fetchall()[0][0]
+        done = end_session.end(asking, pid(asking), started, "a test")
+    assert (done.fate, done.reason) == (Fate.REFUSED, "it is a session of pgq-ops")
 
 
 def test_background_processes_are_not_even_found_by_their_transaction(database: Database) -> None:
