@@ -24,8 +24,9 @@ _FEWEST = 20
 def check(examination: Examination) -> Verdict:
     """A warning where the time left, grace included, is shorter than the time between two heartbeats.
 
-    By all live leases at one moment: the longest was extended just now, the shortest ones are about to be. Where some
-    have expired, workers have died, and what is left of their other leases says nothing.
+    By all live leases at one moment: the longest was extended just now (a heartbeat's has its timeout), the shortest
+    ones are about to be. Where some have expired, workers have died, and what is left of their other leases says
+    nothing.
     """
     table = examination.table
     if "lease_expires_at" not in table.fields and "heartbeat_at" not in table.fields:
@@ -36,10 +37,12 @@ def check(examination: Examination) -> Verdict:
     margins = examination.fact(lease_margins.read)
     if margins.leases < _FEWEST or margins.longest_seconds is None or margins.usual_seconds is None:
         return unknown(f"{margins.leases} live leases at one moment are too few; {_FEWEST} would tell")
-    grace = table.policies[0].lease.grace.total_seconds()
-    between = margins.longest_seconds - margins.usual_seconds
+    lease = table.policies[0].lease
+    grace = lease.grace.total_seconds()
+    whole = margins.longest_seconds if lease.timeout is None else lease.timeout.total_seconds()
+    between = whole - margins.usual_seconds
     left = margins.usual_seconds + grace
-    said = f"{format_duration(left)} of {format_duration(margins.longest_seconds + grace)} are left"
+    said = f"{format_duration(left)} of {format_duration(whole + grace)} are left"
     if left >= between:
         return passed(f"{said} to nine in ten of {margins.leases:,} leases, grace included")
     return found(

@@ -51,8 +51,9 @@ def test_nothing_is_called_wrong_that_is_not(
     if used:
         database.execute(library.jobs)
     table = examined(database, tmp_path, library)
-    found = {finding.id: str(finding.severity) for finding in table.findings}
-    assert found.pop("fsync-off", "critical") == "critical"  # so the tests' server runs
+    # So the tests' server runs; and PostgreSQL 14 gets no more fixes.
+    of_the_server = {"fsync-off", "server-version"}
+    found = {one.id: str(one.severity) for one in table.findings if one.id not in of_the_server}
     assert set(found) == REMARKS[library]
     assert set(found.values()) == {"info"}
     [seen] = looked(tmp_path, library.mapping, database.dsn).tables
