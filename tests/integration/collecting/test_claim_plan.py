@@ -185,8 +185,8 @@ def test_where_a_generic_plan_looks_dear_postgresql_keeps_planning_and_nothing_i
 
 def test_where_to_plan_costs_more_than_it_saves_postgresql_stops_planning(database: Database) -> None:
     create_field_table(database)
-    database.execute(READY, ["pending", 1, 50])
-    database.execute(READY, ["done", 51, 60])
+    database.execute(READY, ["pending", 1, 3])
+    database.execute(READY, ["done", 4, 60])
     database.execute("ANALYZE jobs")
     bound = bind_toml(database, FIELD, read_only=True)
     assert claim_generic.read(bound.connection, bound.table) is not None
