@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # A pass that is missed may be chance, three are not.
 _PASSES = 3
+# From the moment that a pass is due until what it changes is committed: an idle pass takes milliseconds.
+_PASS_SECONDS = 0.5
 
 
 class Obstacle(StrEnum):
@@ -64,7 +66,7 @@ def outlook(facts: JobFacts) -> Outlook | None:
     return Outlook(
         None,
         over=over,
-        within_seconds=wait + every - since,
+        within_seconds=wait + every - since + _PASS_SECONDS,
         late=min(-left, facts.reaper.uptime_seconds) > patience,
         settling=settling > max(left, 0.0),
         buries=life.buries,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pgq_ops.cli import why_commands
@@ -39,7 +40,7 @@ def _agent(facts: JobFacts, seen: Outlook) -> Iterator[Said]:
         late = f"The reaper should have taken it back by now: it {_deed(seen)} with one of its next passes."
         yield Said(late, why_commands.reap(facts))
     else:
-        yield Said(capitalized(f"{renewed}the reaper {_deed(seen)} within {ago(seen.within_seconds or 0)}."))
+        yield Said(capitalized(f"{renewed}the reaper {_deed(seen)} within {_soon(seen)}."))
     if seen.settling:
         settle = format_duration(facts.life.policy.reaper.settle)
         yield Said(
@@ -71,7 +72,7 @@ def _nobody(facts: JobFacts, seen: Outlook) -> Said:
     else:
         why = (
             "whether an agent reaps is not recorded where this role can read it (pgq-ops install, pgq-ops grants); one"
-            f" that does {deed} within {ago(seen.within_seconds or 0)}"
+            f" that does {deed} within {_soon(seen)}"
         )
     then = "this" if seen.over else "once the lease is over, this"
     return Said(f"{capitalized(why)}. By hand, {then} {deed}:", why_commands.reap(facts))
@@ -102,6 +103,11 @@ def _way_out(facts: JobFacts) -> str:
     if facts.life.policy.lease.missing_after is None:
         return "set lease.missing_after"
     return "when it was claimed or created is not known either"
+
+
+def _soon(seen: Outlook) -> str:
+    """The bound in whole seconds, none too few."""
+    return ago(math.ceil(seen.within_seconds or 0))
 
 
 def _deed(seen: Outlook) -> str:
