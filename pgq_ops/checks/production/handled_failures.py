@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psycopg import sql as composing
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
     from pgq_ops.checks.production.verdict import Verdict
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.retry_loops import RetryLoops
 
 ID = "retries-without-end"
 TITLE = "Failed jobs wait, and end"
@@ -31,7 +33,7 @@ def check(examination: Examination) -> Verdict:
         return not_applicable("attempts are not mapped, so nothing can be told of them")
     if support is None or not (support.is_cheap(Question.PENDING) or support.is_cheap(Question.PENDING_IN_ORDER)):
         return unknown("no index leads to the pending jobs")
-    loops = examination.fact(retry_loops.read)
+    loops = _counted(examination)
     parts = [
         f"{counted(loops.capped, 'pending job')} with as many attempts as jobs may have" if loops.capped else "",
         f"{counted(loops.hurried, 'pending job')} tried {retry_loops.OFTEN} times or more and never put off"
@@ -52,6 +54,13 @@ def check(examination: Examination) -> Verdict:
     if loops.hurried is None:
         return passed(f"none of {counted(loops.pending, 'pending job')} is beyond its cap; pauses cannot be told")
     return passed(f"of {counted(loops.pending, 'pending job')} none is beyond its cap or tried in a loop")
+
+
+def _counted(examination: Examination) -> RetryLoops:
+    """What there is; the cap counts only where somebody set it, or asked for the reaper, which goes by it."""
+    table, loops = examination.table, examination.fact(retry_loops.read)
+    capped = "max_attempts" in table.fields or "reaper" in examination.config.job_tables[table.name].requested_tasks
+    return loops if capped else replace(loops, capped=0)
 
 
 def _worst(table: JobTable) -> str:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 ID = "transaction-through-work"
 TITLE = "No transaction is held through the work"
 
-# Between two statements of one transaction a client thinks for milliseconds; a second is work.
-_WORK_SECONDS = 1.0
+# Between two statements of one transaction a client thinks for milliseconds, or some other service answers first; this
+# long is work.
+_WORK_SECONDS = 5.0
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning for sessions that have been idle in a transaction over the job table for a second or more, just now."""
+    """A warning for sessions that have been idle in a transaction over the job table for that long, just now."""
     held = examination.fact(idle_holders.read)
     at_work = [one for one in held.sessions if one.seconds >= _WORK_SECONDS]
     if at_work:
@@ -34,8 +35,8 @@ def check(examination: Examination) -> Verdict:
                 ID,
                 Severity.WARNING,
                 f"{counted(len(at_work), 'session')} with locks on {examination.table} idle in a transaction, for up"
-                f" to {format_duration(first.seconds)} ({who}): commit the claim before the work, and complete the job"
-                " in another transaction",
+                f" to {format_duration(first.seconds)} ({who}): where that is a worker, it should commit the claim"
+                " before the work",
                 {
                     "sessions": [
                         {
