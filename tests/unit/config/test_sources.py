@@ -113,5 +113,9 @@ def test_an_agent_that_may_end_sessions_but_is_told_of_none_is_noted(load_text: 
     assert load_text(terminate).notes == ("transactions.action ends no session: transactions.end_only names none",)
     loaded = load_text(f'{terminate}end_only = [{{ user = "bi" }}]')
     assert (loaded.notes, loaded.config.transactions.ends_sessions) == ((), True)
-    for text in ("[transactions]", f'{terminate}enabled = false\nend_only = [{{ user = "bi" }}]', terminate):
+    for text in (
+        '[transactions]\nend_only = [{ user = "bi" }]',
+        f'{terminate}enabled = false\nend_only = [{{ user = "bi" }}]',
+        terminate,
+    ):
         assert not load_text(text).config.transactions.ends_sessions
