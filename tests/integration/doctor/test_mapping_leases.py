@@ -158,7 +158,7 @@ def test_an_index_that_holds_or_reads_the_heartbeat_s_column_is_found(jobs: Data
     assert doctor(jobs).passed(hot_heartbeats)
 
 
-@pytest.mark.parametrize(("heartbeats", "severity"), [(3, "info"), (12, "warning")])
+@pytest.mark.parametrize(("heartbeats", "severity"), [(3, "info"), (9, "info"), (11, "warning")])
 def test_such_an_index_is_a_warning_where_heartbeats_abound(jobs: Database, heartbeats: int, severity: str) -> None:
     jobs.execute("CREATE INDEX ON jobs (lease_until)")
     worker = jobs.connect()
