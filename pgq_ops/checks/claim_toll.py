@@ -54,7 +54,7 @@ class Toll:
         return {
             "buffers": self.buffers,
             "healthy_buffers": self.healthy,
-            "seconds": self.seconds,
+            "seconds": None if self.seconds is None else round(self.seconds, 4),
             "timed_out": self.buffers is None,
         }
 

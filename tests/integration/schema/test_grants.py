@@ -9,6 +9,7 @@ import pytest
 from psycopg import errors
 
 from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
+from pgq_ops.schema import versions
 from pgq_ops.schema.grants import apply, plan, script
 from pgq_ops.schema.table_grants import Grant
 from pgq_ops.schema.tier import Tier
@@ -239,8 +240,21 @@ def test_dead_retries_and_purges_dead_letters_and_does_nothing_else(with_jobs: S
         "ALTER TABLE jobs ADD COLUMN more text",
         "DELETE FROM pgq_ops.reap_log",
         "DELETE FROM pgq_ops.task",
+        "DELETE FROM pgq_ops.finding",
     ):
         with_jobs.refused(statement)
+
+
+def test_an_older_schema_gets_the_grants_that_it_has_tables_for(
+    with_jobs: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = versions.versions()
+    with monkeypatch.context() as older:
+        older.setattr(versions, "versions", lambda: every[:2])
+        install(with_jobs.admin)
+    assert "pgq_ops.task" in with_jobs.grant(Tier.OBSERVE)
+    install(with_jobs.admin)
+    assert "INSERT, UPDATE, DELETE ON TABLE pgq_ops.finding" in with_jobs.grant(Tier.OBSERVE)
 
 
 def test_neither_observe_nor_reap_may_retry_or_purge_dead_letters(with_jobs: Setup) -> None:
