@@ -13,7 +13,7 @@ from pgq_ops.db.connection import Limits
 from pgq_ops.stats import index_support, leases, queue_depths, table_health
 from tests.support.agent import wait_until
 from tests.support.binding import bind_toml
-from tests.support.jobs import FIELD
+from tests.support.jobs import FIELD, FIELD_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 # As the command's, with more time for a busy machine.
 PATIENT = Limits(statement_ms=20_000, lock_ms=50)
+
+# The table of the field cases, to be partitioned by time; and its partitions.
+BY_RUN_AT = FIELD_TABLE.replace("PRIMARY KEY", "NOT NULL").rstrip().removesuffix(")") + ") PARTITION BY RANGE (run_at)"
+YEARS = {
+    "jobs_2020": "('2020-01-01') TO ('2021-01-01')",
+    "jobs_2021": "('2021-01-01') TO ('2022-01-01')",
+    "jobs_later": "('2022-01-01') TO (MAXVALUE)",
+}
 
 
 @dataclass(frozen=True, slots=True)

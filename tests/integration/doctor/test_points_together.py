@@ -41,8 +41,8 @@ from pgq_ops.checks.production.judging import judge
 from pgq_ops.checks.production.registry import POINTS
 from pgq_ops.checks.production.verdict import Outcome
 from tests.support.agent import wait_until
-from tests.support.doctor_points import doctor
-from tests.support.jobs import FIELD_TABLE, create_field_table
+from tests.support.doctor_points import BY_RUN_AT, doctor
+from tests.support.jobs import create_field_table
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.judging import Judged
@@ -82,8 +82,6 @@ OURS: tuple[Point, ...] = (
 )
 # The test server is run without fsync, and PostgreSQL 14 gets no more fixes.
 OF_THE_TEST_SERVER = {"fsync-off", "server-version"}
-
-BY_DAY = FIELD_TABLE.replace("PRIMARY KEY", "NOT NULL").rstrip().removesuffix(")") + ") PARTITION BY RANGE (run_at)"
 
 
 @pytest.fixture
@@ -174,7 +172,7 @@ def test_none_waits_behind_a_lock_on_the_table_held_or_queued(
 
 @pytest.mark.case("M1")
 def test_none_waits_behind_a_lock_on_a_partition(database: Database, make_role: Roles) -> None:
-    database.execute(BY_DAY)
+    database.execute(BY_RUN_AT)
     database.execute("CREATE TABLE old PARTITION OF jobs FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')")
     database.execute("CREATE TABLE new PARTITION OF jobs FOR VALUES FROM ('2021-01-01') TO (MAXVALUE)")
     database.execute("CREATE INDEX ON jobs (id)")
