@@ -38,9 +38,10 @@ class Event:
 def read(connection: Connection, table: JobTable, key: str) -> tuple[Event, ...] | None:
     """The latest `MOST` events of the job at an address, the latest first; None where the schema is not installed.
 
-    Empty for a table without a primary key, whose rows have no lasting address. Raises NotPermitted with the GRANT.
+    To be asked only where there is a primary key: without one a row has no lasting address. Raises NotPermitted with
+    the GRANT.
     """
-    return _events(connection, table, "log/job_history", key) if table.key else ()
+    return _events(connection, table, "log/job_history", key)
 
 
 def of_id(connection: Connection, table: JobTable, job: str) -> tuple[Event, ...] | None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pgq_ops.cli.why_report import Report
     from tests.support.database import Database
 
+_RUNNING = (
+    "INSERT INTO jobs (id, queue, status, lease_until, locked_by, attempts, max_attempts, created_at)"
+    " VALUES (%(id)s, %(queue)s, 'running', {end}, %(owner)s, %(attempts)s, %(cap)s, now() - interval '2 d')"
+)
 # With an agent that reaps; the tests' server may have started just now.
 MANAGED = FIELD.replace("[job_tables.jobs]\n", '[agent]\nmode = "manage"\n[job_tables.jobs]\n', 1) + 'settle = "0s"\n'
 
@@ -64,3 +68,9 @@ def note_pass(
     bound = bind_toml(database, FIELD)
     history.record_run(bound.connection, bound.table, history.TaskRun("reaper", outcome, took, message))
     database.execute("UPDATE pgq_ops.task SET last_run_at = last_run_at - make_interval(secs => %s)", [seconds_ago])
+
+
+def run(database: Database, end: str, job: int = 1, **values: object) -> None:
+    """A running job whose lease ends `end` (SQL)."""
+    row = {"queue": "mail", "owner": "worker-7", "attempts": 3, "cap": 5, **values}
+    database.execute(_RUNNING.format(end=end), {"id": job, **row})
