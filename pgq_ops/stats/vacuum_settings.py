@@ -37,7 +37,9 @@ class VacuumSettings:
 
     def of_table(self, parameters: Sequence[str] | None) -> VacuumSettings:
         """Those of a table with these storage parameters (`name=value`, as pg_class has them), on this server."""
-        own = dict(parameter.partition("=")[::2] for parameter in parameters or ())
+        if not parameters:
+            return self
+        own = dict(parameter.partition("=")[::2] for parameter in parameters)
         multixact = _number(own, "multixact_freeze_max_age", self.multixact_freeze_max_age)
         return VacuumSettings(
             self.enabled and not _is_off(own.get(_PREFIX + "enabled", "on")),

@@ -2,6 +2,10 @@
 WITH RECURSIVE tree AS (
     SELECT %(oid)s::oid AS oid
     UNION ALL
-    SELECT i.inhrelid FROM pg_inherits AS i JOIN tree ON i.inhparent = tree.oid WHERE NOT i.inhdetachpending
+    SELECT i.inhrelid
+    FROM tree CROSS JOIN LATERAL (
+        -- OFFSET keeps this a look by index, however many partitions other tables have.
+        SELECT p.inhrelid FROM pg_inherits AS p WHERE p.inhparent = tree.oid AND NOT p.inhdetachpending OFFSET 0
+    ) AS i
 )
 SELECT tree.oid FROM tree

@@ -14,6 +14,7 @@ SELECT c.oid::bigint, (SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = c.r
        pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
        pg_stat_get_tuples_deleted(c.oid), pg_stat_get_tuples_hot_updated(c.oid),
        pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)
-FROM ({tables}) AS a
-JOIN pg_class AS c ON c.oid = a.oid AND c.relkind = 'r'
+FROM pg_class AS c
 LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid
+-- As an array they are looked up one by one, however many tables there are beside them.
+WHERE c.oid = ANY (ARRAY({tables})) AND c.relkind = 'r'
