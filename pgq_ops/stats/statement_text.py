@@ -32,6 +32,11 @@ class Change:
     deletes: bool
 
 
+def without_values(text: str) -> str:
+    """The statement on one line, without comments and texts: one that was evicted while it ran may still have them."""
+    return " ".join(_NOISE.sub(lambda found: "'...'" if found[0].startswith("'") else " ", text).split())
+
+
 def plain_text(text: str) -> str:
     """The statement without comments, texts and the quotes around names."""
     return _NOISE.sub(" ", text).replace('"', "")

@@ -35,4 +35,4 @@ def not_seen(seen: TableStatements, what: str, table: JobTable) -> Verdict:
 
 def in_one_line(statement: Statement) -> str:
     """The text as evidence: without constants, and not all of a long one."""
-    return shortened(" ".join(statement.text.split()), _MOST_CHARACTERS)
+    return shortened(statement_text.without_values(statement.text), _MOST_CHARACTERS)

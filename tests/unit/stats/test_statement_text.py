@@ -108,6 +108,11 @@ def test_definitions_are_not_taken_for_what_they_define(
     assert statement_text.is_done(text) is done
 
 
+def test_texts_and_comments_are_not_shown() -> None:
+    text = "UPDATE jobs /* trace 7 */\n SET a = 'it''s secret', b = $1 -- and more\nWHERE \"id\" = $2"
+    assert statement_text.without_values(text) == "UPDATE jobs SET a = '...', b = $1 WHERE \"id\" = $2"
+
+
 @pytest.mark.parametrize("name", ["jobs", 'a"b', "100%", "x.y", "Jobs (old)"])
 def test_any_name_is_found_as_a_whole(name: str) -> None:
     text = 'UPDATE "public"."{}" SET a = 1 WHERE b'.format(name.replace('"', '""'))  # noqa: S608  # never run
