@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
-# From this version of the extension on execution and planning have times of their own.
-_TWO_TIMES = (1, 8)
+# From these versions of the extension on execution and planning have times of their own, and entries their beginning.
+_TWO_TIMES, _BEGINNING = (1, 8), (1, 11)
 _LOAD = "shared_preload_libraries = 'pg_stat_statements' and a restart of the server"
 
 
@@ -41,6 +41,9 @@ class ClaimSource:
         return {
             "statements": identifier(self.schema, "pg_stat_statements"),
             "milliseconds": composing.SQL("total_exec_time" if split >= _TWO_TIMES else "total_time"),
+            "since": composing.SQL(
+                "extract(epoch FROM min(s.stats_since))::float8" if split >= _BEGINNING else "0::float8"
+            ),
         }
 
     def grant(self, privilege: str) -> str:

@@ -95,7 +95,8 @@ def count(connection: Connection, found: Found) -> dict[Key, Counted]:
     parameters = {"queryids": sorted({query for _, query in found.texts})}
     rows = connection.execute(look, parameters).fetchall()
     counters = {
-        (user, query): Counted(int(calls), float(seconds), int(jobs)) for user, query, calls, seconds, jobs in rows
+        (user, query): Counted(int(calls), float(seconds), int(jobs), since)
+        for user, query, calls, seconds, jobs, since in rows
     }
     return {key: counted for key, counted in counters.items() if key in found.texts}
 

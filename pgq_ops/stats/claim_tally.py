@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 
 class Counted(NamedTuple):
-    """What one statement came to since its counters began: calls, seconds of execution, rows returned or changed."""
+    """What one statement came to since its counters began: calls, seconds of execution, rows returned or changed.
+
+    `since`: when that was, in epoch seconds; 0 where it is not known.
+    """
 
     calls: int
     seconds: float
     rows: int
+    since: float = 0.0
 
 
 _NOTHING = Counted(0, 0.0, 0)
@@ -36,7 +40,7 @@ class ClaimTally:
         """Add what came since the last time. A counter that fell has begun anew; one that is gone adds nothing."""
         for key, now in counters.items():
             before = self._last.get(key, _NOTHING)
-            if any(new < old for new, old in zip(now, before, strict=True)):
+            if now.since != before.since or any(new < old for new, old in zip(now, before, strict=True)):
                 before = _NOTHING
             self.calls += now.calls - before.calls
             self.seconds += now.seconds - before.seconds

@@ -98,6 +98,18 @@ def test_exported_counters_never_fall_and_go_on_after_a_reset(database: Database
     assert after > before
 
 
+def test_from_17_on_a_reset_is_noticed_also_where_the_counters_have_outgrown_it(
+    database: Database, pg_major: int
+) -> None:
+    database.execute("CREATE EXTENSION pg_stat_statements")
+    _claim(database, 2)
+    seen = collection_of(database).healthy()
+    database.execute(RESET)
+    _claim(database, 40)
+    counted = seen.healthy().value("claim_statement_calls_total")
+    assert counted == (42 if pg_major >= 17 else 40)
+
+
 def test_between_two_searches_counters_are_read_without_texts(database: Database) -> None:
     database.execute("CREATE EXTENSION pg_stat_statements")
     _claim(database, 4)

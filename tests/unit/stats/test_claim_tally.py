@@ -29,6 +29,15 @@ def test_a_counter_that_began_anew_adds_all_it_has() -> None:
     assert _sums(tally) == (16, 1.375, 12)
 
 
+def test_one_that_says_when_it_began_is_known_to_have_begun_anew_also_once_it_has_more_than_before() -> None:
+    tally = ClaimTally()
+    tally.add({A: Counted(10, 1.0, 8, 100.0)})
+    tally.add({A: Counted(12, 2.0, 9, 100.0)})
+    assert _sums(tally) == (12, 2.0, 9)
+    tally.add({A: Counted(20, 4.0, 10, 200.0)})
+    assert _sums(tally) == (32, 6.0, 19)
+
+
 def test_a_statement_that_is_gone_takes_nothing_away_and_comes_back_from_where_it_was() -> None:
     tally = ClaimTally()
     tally.add({A: Counted(10, 1.0, 8)})
