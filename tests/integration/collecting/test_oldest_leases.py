@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pgq_ops.stats import leases
 from tests.support.collecting import collection_of
 from tests.support.jobs import FIELD, create_field_table
 
@@ -66,6 +67,9 @@ def test_expired_and_stale_leases_are_told_by_queue_the_oldest_first(database: D
         ("many", pytest.approx(40 * HOUR, abs=60)),
     ]
     assert _ids(database, stale.remedy) == [6, 5, 4]
+    found = leases.read(seen.collector.session.connection(), seen.table)
+    unknown = {queue.queue for queue in found.queues if queue.oldest_stale_seconds is None}
+    assert unknown == {"live", "endless"}
 
 
 @pytest.mark.case("R7")
@@ -101,7 +105,7 @@ def test_overlong_leases_are_told_the_oldest_claim_first_and_future_ones_the_fur
         (2, "many", "now() + interval '1 m'", "now() - interval '6 h'"),
         (3, "one", "now() + interval '1 m'", "now() - interval '50 h'"),
         (4, "one", "now() + interval '1 m'", "now() - interval '3 h'"),
-        (5, "over", "now() - interval '1 m'", "now() - interval '70 h'"),
+        (5, "many", "now() - interval '1 m'", "now() - interval '70 h'"),
         (6, "far", "now() + interval '9 d'", "now()"),
         (7, "far", "'infinity'", "now()"),
         (8, "far", "now() + interval '20 d'", "now()"),
