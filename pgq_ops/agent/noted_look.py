@@ -38,9 +38,7 @@ class NotedLook:
 def noted(before: NotedLook | None, table: JobTable, findings: Iterable[Finding], *, whole: bool) -> NotedLook:
     """A look that has just been made, after the one `before`; what it misses is gone only if it was `whole`."""
     at = time.monotonic()
-    says = {
-        one.id: Saying(str(one.severity), one.summary, dict(one.evidence), one.remedy).storable() for one in findings
-    }
+    says = {one.id: Saying(str(one.severity), one.summary, one.evidence, one.remedy) for one in findings}
     there, missing = (before.since, before.gone) if before is not None else ({}, {})
     presumed = {} if whole else dict(there)
     since = presumed | {finding: there.get(finding, at) for finding in says}
