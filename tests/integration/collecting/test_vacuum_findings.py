@@ -120,7 +120,7 @@ def test_what_the_last_vacuum_had_to_leave_is_told_until_one_can_remove_it(datab
     assert "could not remove at least 14,000 of them" in finding.summary
     assert finding.evidence["left_by_last_vacuum"] == {"public.jobs": 14_000}
 
-    keeping.close()
+    keeping.rollback()
     vacuum(database, "\n".join(line for line in finding.remedy.splitlines() if not line.startswith("--")))
     found = leaf(seen)
     assert found.outcome is not None
