@@ -50,14 +50,16 @@ def test_expired_and_stale_leases_are_told_by_queue_the_oldest_first(database: D
         (6, "one", "now() - interval '90 h'", "NULL"),
         (7, "live", "now() + interval '1 h'", "NULL"),
         (8, "endless", "'-infinity'", "NULL"),
+        (9, "fresh", "now() - interval '30 m'", "NULL"),
     )
     seen = collection_of(database)
     seen.collect(reaping=False)
     expired = seen.finding("not-reaped").evidence
-    assert expired["queues"] == {"many": 2, "one": 1, "endless": 1}
+    assert expired["queues"] == {"many": 2, "one": 1, "endless": 1, "fresh": 1}
     assert _oldest(expired["oldest"]) == [
         ("one", pytest.approx(5 * HOUR, abs=60)),
         ("many", pytest.approx(2 * HOUR, abs=60)),
+        ("fresh", pytest.approx(0.5 * HOUR, abs=60)),
         ("endless", 0.0),
     ]
     stale = seen.finding("stale-leases")
@@ -69,7 +71,7 @@ def test_expired_and_stale_leases_are_told_by_queue_the_oldest_first(database: D
     assert _ids(database, stale.remedy) == [6, 5, 4]
     found = leases.read(seen.collector.session.connection(), seen.table)
     unknown = {queue.queue for queue in found.queues if queue.oldest_stale_seconds is None}
-    assert unknown == {"live", "endless"}
+    assert unknown == {"live", "endless", "fresh"}
 
 
 @pytest.mark.case("R7")
