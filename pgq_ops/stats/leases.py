@@ -40,6 +40,12 @@ class QueueLeases:
     oldest_overlong_seconds: float | None = None
 
     @property
+    def trouble_seconds(self) -> float:
+        """The age of the oldest lease that is not as it should be; 0 where all is well."""
+        stale, missing, overlong = self.oldest_stale_seconds, self.oldest_missing_seconds, self.oldest_overlong_seconds
+        return max(self.oldest_expired_seconds, stale or 0.0, missing or 0.0, overlong or 0.0)
+
+    @property
     def running(self) -> int:
         """All running jobs of the queue."""
         return self.live + self.expired + self.stale + self.missing
@@ -51,6 +57,11 @@ class Leases:
 
     queues: tuple[QueueLeases, ...]
     truncated: bool = False
+
+    def worst_first(self) -> tuple[QueueLeases, ...]:
+        """The queues in which anything runs, the one with the oldest trouble first, then by running jobs."""
+        running = [queue for queue in self.queues if queue.running]
+        return tuple(sorted(running, key=lambda queue: (-queue.trouble_seconds, -queue.running, queue.queue or "")))
 
     def total(self, condition: str) -> int:
         """The sum of one of the conditions over the queues."""

@@ -77,6 +77,18 @@ def test_the_document_has_the_promised_keys_and_null_for_what_is_not_read_yet(bu
     json.dumps(table, allow_nan=False)
 
 
+def test_leases_are_told_by_queue_the_one_with_the_oldest_trouble_first(busy: Database, tmp_path: Path) -> None:
+    seen = looked(tmp_path, FIELD, busy.dsn)
+    [table] = as_json(seen)
+    film, mail = table["leases"]["queues"]
+    assert (film["queue"], film["stale"], film["missing"], film["future"]) == ("film", 1, 1, 1)
+    assert (mail["queue"], mail["live"], mail["expired"], mail["stale"]) == ("mail", 1, 1, 0)
+    assert 600 <= mail["oldest_expired_seconds"] < 660
+    lines = as_text(seen).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("leases"))
+    assert [line.split()[0] for line in lines[first + 2 : first + 4]] == ["film", "mail"]
+
+
 def test_who_holds_the_horizon_is_named_with_what_ends_it(busy: Database, tmp_path: Path) -> None:
     with psycopg.connect(busy.dsn, application_name="report-job") as report:
         report.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

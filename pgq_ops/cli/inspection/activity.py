@@ -26,11 +26,12 @@ _CONDITIONS = {
     "overlong": "bold yellow",
     "future": "bold yellow",
 }
+_MOST_QUEUES = 5
 _OUTCOMES = {"ok": "green", "nothing": "green", "busy": "yellow", "failed": "bold red"}
 
 
-def lease_lines(view: TableView) -> Iterator[Text]:
-    """How the leases stand, all queues together."""
+def lease_lines(view: TableView, width: int | None) -> Iterator[Text]:
+    """How the leases stand, all queues together, and of each queue in which they do not stand well, the worst first."""
     yield Text()
     found = view.look.leases if view.look else None
     if found is None:
@@ -39,12 +40,19 @@ def lease_lines(view: TableView) -> Iterator[Text]:
     age = as_of(view.ages.get("leases", 0.0))
     oldest = max((one.oldest_expired_seconds for one in found.queues), default=0.0)
     head = [Text(word, "dim") for word in (f"leases{age}", *_CONDITIONS, "oldest expired")]
-    more = "+" if found.truncated else ""
-    cells = [
-        Text(f"{number:,}{more}", style if number else "")
-        for number, style in ((found.total(name), style) for name, style in _CONDITIONS.items())
-    ]
-    yield from columns([head, [Text(), *cells, Text(f"{ago(oldest)} ago" if found.total("expired") else "-")]], None)
+    totals = {name: found.total(name) for name in _CONDITIONS}
+    rows = [_lease_row("", totals, oldest, more="+" if found.truncated else "")]
+    troubled = [one for one in found.worst_first() if one.trouble_seconds or one.future]
+    if len(found.worst_first()) > 1:
+        for one in troubled[:_MOST_QUEUES]:
+            numbers = {name: int(getattr(one, name)) for name in _CONDITIONS}
+            rows.append(_lease_row(printable(shown(one.queue)), numbers, one.oldest_expired_seconds))
+    yield from columns([head, *rows], width)
+
+
+def _lease_row(name: str, numbers: dict[str, int], oldest_seconds: float, more: str = "") -> list[Text]:
+    cells = [Text(f"{number:,}{more}", _CONDITIONS[name] if number else "") for name, number in numbers.items()]
+    return [Text(name), *cells, Text(f"{ago(oldest_seconds)} ago" if numbers["expired"] else "-")]
 
 
 def expiry_lines(view: TableView, width: int | None) -> Iterator[Text]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pgq_ops.cli.dead_numbers import MOST_ERRORS, numbers_as_json
 from pgq_ops.cli.inspection import vital_document
 from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
+from pgq_ops.job_table.queue_labels import shown
 
 if TYPE_CHECKING:
     from pgq_ops.cli.inspection.rows import QueueRow
@@ -91,6 +92,17 @@ def _leases(leases: Leases) -> dict[str, Any]:
         **{condition: leases.total(condition) for condition in _CONDITIONS},
         "oldest_expired_seconds": _rounded(max((one.oldest_expired_seconds for one in leases.queues), default=0.0)),
         "exact": not leases.truncated,
+        "queues": [
+            {
+                "queue": shown(queue.queue),
+                **{condition: getattr(queue, condition) for condition in _CONDITIONS},
+                "oldest_expired_seconds": _rounded(queue.oldest_expired_seconds),
+                "oldest_stale_seconds": _rounded(queue.oldest_stale_seconds),
+                "oldest_missing_seconds": _rounded(queue.oldest_missing_seconds),
+                "oldest_overlong_seconds": _rounded(queue.oldest_overlong_seconds),
+            }
+            for queue in leases.worst_first()
+        ],
     }
 
 

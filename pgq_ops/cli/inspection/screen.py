@@ -68,7 +68,7 @@ def _table(view: TableView, seen: Round, width: int | None, most: int, *, reason
         yield from _finding(finding, width)
     yield Text()
     yield from queue_lines(view, width, most)
-    yield from lease_lines(view)
+    yield from lease_lines(view, width)
     yield from expiry_lines(view, width)
     yield from _dead_letters(view, width)
     yield from vital_lines(view, seen, width)
