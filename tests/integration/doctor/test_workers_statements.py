@@ -79,11 +79,8 @@ def test_a_claim_that_selects_in_a_with_clause_is_one_statement(counted: Databas
         ("id = %(job)s", False),
         ("id = %(job)s AND status = 'running'", False),
         ("id = ANY (ARRAY[%(job)s])", False),
-        ("id IN (%(job)s, %(version)s)", False),
-        ("(%(job)s = demo_queue_jobs.id)", False),
         ("id = %(job)s -- AND claim_version = 1\n", False),
         ("id = %(job)s AND claim_version = %(version)s", True),
-        ("id = %(job)s AND claimed_by = %(worker)s", True),
         ('"demo_queue_jobs"."id" = %(job)s AND "demo_queue_jobs"."lease_until" > now()', True),
         ("id = %(job)s AND status = 'running' AND attempts = %(version)s", True),
     ],
@@ -168,6 +165,9 @@ def test_a_select_inside_a_function_is_part_of_one_statement(counted: Database) 
 
 
 def test_claims_for_update_of_a_table_that_others_refer_to_are_found(counted: Database) -> None:
+    counted.execute(
+        "CREATE TABLE users (id int PRIMARY KEY); ALTER TABLE demo_queue_jobs ADD owner int REFERENCES users"
+    )
     work(counted, LEASE_CLAIM)
     assert "no table refers" in doctor(counted, LEASE).passed(claims_and_foreign_keys)
     counted.execute("CREATE TABLE events (job bigint REFERENCES demo_queue_jobs)")
