@@ -10,6 +10,8 @@ from pgq_ops.checks.look import DatabaseLook
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.db.connection import row_security
 from pgq_ops.stats import blocking, claim_cost, claim_statements, horizon, ready_locked, table_health, transactions
+from pgq_ops.stats.claim_best import better
+from pgq_ops.stats.vacuum_watch import VacuumWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,7 @@ class TableVitals:
     locked: Section[ReadyLocked | None] = field(init=False)
     health: Section[TableHealth] = field(init=False)
     best_claim: ClaimCost | None = None
+    _watch: VacuumWatch = field(default_factory=VacuumWatch)
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
@@ -50,7 +53,7 @@ class TableVitals:
 
     def read(self, connection: Connection, *, busy: str = "") -> None:
         """Look at what is due. `busy`: why nothing is asked of the table itself in this round; empty if it is."""
-        self.health.look(lambda: table_health.read(connection, self.table))
+        self.health.look(lambda: self._watch.watched(table_health.read(connection, self.table), self.clock()))
         self.statements.look(lambda: claim_statements.read(connection, self.table))
         if busy:
             self.claim.skip(busy)
@@ -59,11 +62,8 @@ class TableVitals:
         with row_security(connection, allowed=self.table.all_visible_policies):
             self.claim.look(lambda: claim_cost.read(connection, self.table))
             self.locked.look(lambda: ready_locked.read(connection, self.table))
-        found = self.claim.value
-        if found is not None and found.buffers is not None:
-            best = self.best_claim
-            if best is None or best.buffers is None or found.buffers < best.buffers:
-                self.best_claim = found
+        if self.claim.value is not None:
+            self.best_claim = better(self.best_claim, self.claim.value)
 
 
 @dataclass(slots=True)
