@@ -13,13 +13,12 @@ from pgq_ops.checks.production.registry import POINTS
 from pgq_ops.checks.production.verdict import passed
 from pgq_ops.cli.doctor_lines import lines
 from pgq_ops.cli.doctor_report import examine
-from pgq_ops.cli.reap_report import reap_tables
 from pgq_ops.errors import DatabaseUnreachable, NotPermitted
 from pgq_ops.schema import versions
 from tests.support.agent import wait_until
 from tests.support.doctor_points import doctor
 from tests.support.inspection import loaded
-from tests.support.jobs import FIELD, FIELD_TABLE, SMALL, create_field_table
+from tests.support.jobs import FIELD, SMALL, create_field_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
     from pgq_ops.cli.doctor_report import Report
     from tests.support.database import Database
     from tests.support.roles import Roles
-
-EXPIRED = """
-INSERT INTO jobs (queue, status, lease_until, attempts)
-SELECT 'a', 'running', now() - interval '1 h', n FROM generate_series(1, 6) AS n
-"""
-WATCHED = FIELD.partition("[job_tables.jobs.reaper]")[0]
 
 
 @dataclass
@@ -167,36 +160,6 @@ def test_nothing_waits_behind_an_exclusive_lock_on_the_table(
     assert [one.why_not for one in table.planned] == ["locked by another session just now"]
     assert isinstance(report.failure(), DatabaseUnreachable)
     holder.rollback()
-
-
-def test_it_ends_with_the_plan_that_a_dry_run_of_the_task_shows(jobs: Database, tmp_path: Path) -> None:
-    jobs.execute(EXPIRED)
-    report = report_of(jobs, tmp_path)
-    [told] = report.as_json()["job_tables"]
-    [dry] = reap_tables(loaded(tmp_path, FIELD, jobs.dsn), (), include_stale=False, dry_run=True).tables
-    assert dry.result is not None
-    assert (dry.result.requeued, dry.result.dead_lettered) == (4, 2)
-    assert told["would_do"] == {"reaper": {"requested": True, "plan": dry.result.as_json(), "why_not": None}}
-    assert text_of(report).endswith(
-        "in mode manage the agent would now\n  jobs: 4 would be requeued, 2 would be buried"
-    )
-    assert jobs.value("SELECT count(*) FROM jobs WHERE status = 'running'") == 6
-
-
-def test_a_task_whose_section_is_missing_is_planned_and_the_section_is_named(jobs: Database, tmp_path: Path) -> None:
-    jobs.execute(EXPIRED)
-    report = report_of(jobs, tmp_path, WATCHED)
-    [planned] = report.tables[0].planned
-    assert (planned.requested, planned.result is not None) == (False, True)
-    assert text_of(report).endswith("only with this section in pgq-ops.toml: [job_tables.jobs.reaper]")
-
-
-def test_what_keeps_a_task_from_being_planned_is_told(database: Database, tmp_path: Path) -> None:
-    database.execute(FIELD_TABLE)
-    toml = WATCHED.replace('lease_expires_at = "lease_until"\n', "")
-    [planned] = report_of(database, tmp_path, toml).tables[0].planned
-    assert planned.result is None
-    assert "lease" in planned.why_not
 
 
 @pytest.mark.case("D5")

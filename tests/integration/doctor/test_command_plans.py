@@ -1,0 +1,69 @@
+"""What the examination says that the agent's tasks would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgq_ops.cli.doctor_lines import lines
+from pgq_ops.cli.doctor_report import examine
+from pgq_ops.cli.reap_report import reap_tables
+from tests.support.inspection import loaded
+from tests.support.jobs import FIELD, FIELD_TABLE, create_field_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pgq_ops.cli.doctor_report import Report
+    from tests.support.database import Database
+
+EXPIRED = """
+INSERT INTO jobs (queue, status, lease_until, attempts)
+SELECT 'a', 'running', now() - interval '1 h', n FROM generate_series(1, 6) AS n
+"""
+WATCHED = FIELD.partition("[job_tables.jobs.reaper]")[0]
+
+
+@pytest.fixture
+def jobs(database: Database) -> Database:
+    create_field_table(database)
+    return database
+
+
+def report_of(database: Database, folder: Path, toml: str = FIELD) -> Report:
+    return examine(loaded(folder, toml, database.dsn), ())
+
+
+def text_of(report: Report) -> str:
+    return "\n".join(line.plain for line in lines(report, 80))
+
+
+def test_it_ends_with_the_plan_that_a_dry_run_of_the_task_shows(jobs: Database, tmp_path: Path) -> None:
+    jobs.execute(EXPIRED)
+    report = report_of(jobs, tmp_path)
+    [told] = report.as_json()["job_tables"]
+    [dry] = reap_tables(loaded(tmp_path, FIELD, jobs.dsn), (), include_stale=False, dry_run=True).tables
+    assert dry.result is not None
+    assert (dry.result.requeued, dry.result.dead_lettered) == (4, 2)
+    assert told["would_do"] == {"reaper": {"requested": True, "plan": dry.result.as_json(), "why_not": None}}
+    assert text_of(report).endswith(
+        "in mode manage the agent would now\n  jobs: 4 would be requeued, 2 would be buried"
+    )
+    assert jobs.value("SELECT count(*) FROM jobs WHERE status = 'running'") == 6
+
+
+def test_a_task_whose_section_is_missing_is_planned_and_the_section_is_named(jobs: Database, tmp_path: Path) -> None:
+    jobs.execute(EXPIRED)
+    report = report_of(jobs, tmp_path, WATCHED)
+    [planned] = report.tables[0].planned
+    assert (planned.requested, planned.result is not None) == (False, True)
+    assert text_of(report).endswith("only with this section in pgq-ops.toml: [job_tables.jobs.reaper]")
+
+
+def test_what_keeps_a_task_from_being_planned_is_told(database: Database, tmp_path: Path) -> None:
+    database.execute(FIELD_TABLE)
+    toml = WATCHED.replace('lease_expires_at = "lease_until"\n', "")
+    [planned] = report_of(database, tmp_path, toml).tables[0].planned
+    assert planned.result is None
+    assert "lease" in planned.why_not
