@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+from pydantic import SecretStr
+
+from pgq_ops.config.model import Database as DatabaseConfig
+from pgq_ops.db.connection import COMMAND_LIMITS, Purpose, connect
 from pgq_ops.stats import transactions
+from pgq_ops.tasks.end_session import SESSIONS_ENDED
 from tests.support.agent import wait_until
 
 if TYPE_CHECKING:
-    import psycopg
-
-    from pgq_ops.stats.transactions import Transaction
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.stats.transactions import Transaction, Transactions
     from tests.support.database import Database
 
 WAITS = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
@@ -47,3 +52,31 @@ def transaction_of(database: Database, session: psycopg.Connection[Any]) -> Tran
     [found] = [one for one in transactions.read(connection).sessions if one.pid == pid(session)]
     connection.close()
     return found
+
+
+def seen(database: Database, **options: Any) -> Transactions:
+    """As the probe looks."""
+    connection = database.connect(**{"application_name": "pgq-ops/probes", **options})
+    found = transactions.read(connection)
+    connection.close()
+    return found
+
+
+def ours(database: Database, role: str | None = None, *, read_only: bool = False) -> Connection:
+    """A session as a command has it."""
+    dsn = database.dsn if role is None else database.dsn_as(role)
+    connection = connect(DatabaseConfig(dsn=SecretStr(dsn)), Purpose.COMMAND, COMMAND_LIMITS, read_only=read_only)
+    database.adopt(connection)
+    return connection
+
+
+def counted(database: Database) -> float:
+    return float(SESSIONS_ENDED.labels(database.name)._value.get())
+
+
+def is_over(session: psycopg.Connection[Any]) -> bool:
+    try:
+        session.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return True
+    return False
