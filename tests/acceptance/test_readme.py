@@ -104,7 +104,7 @@ def take(step: Step, folder: Path, database: Database, role: str) -> None:
 def test_the_first_steps_lead_where_the_readme_says(incident: Database, make_role: Roles, tmp_path: Path) -> None:
     role = make_role(ROLE)
     config = tmp_path / "pgq-ops.toml"
-    described, managed, by_queue = blocks(README, "toml")
+    described, managed, by_queue, ending = blocks(README, "toml")
     config.write_text(described)
     taken = []
     for step in steps(README):
@@ -117,14 +117,14 @@ def test_the_first_steps_lead_where_the_readme_says(incident: Database, make_rol
             assert step.command.startswith("export PGQ_OPS_DSN=")
         taken.append(step.command)
     assert "pgq-ops agent" in taken
-    config.write_text(f"{described}\n{managed}\n{by_queue}")
+    config.write_text(f"{described}\n{managed}\n{by_queue}\n{ending}")
     with agent(tmp_path, incident.dsn_as(role)):
         wait_until(lambda: incident.value(RUNNING) == 6, 20, "the jobs of dead workers are back")
     assert statuses(incident) == {"done": 250_000, "pending": 6_212 + 31, "running": 3 + 3, "dead": 9 + 7}
 
 
 def test_the_demo_ends_with_the_summary_that_the_readme_shows() -> None:
-    [shown] = blocks(README, "text")
+    shown, _ = blocks(README, "text")
 
     def outline(text: str) -> str:
         return re.sub(r"(worker|completion)s\b", r"\1", shape(text))

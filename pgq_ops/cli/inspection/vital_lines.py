@@ -62,17 +62,17 @@ def _vacuum(view: TableView) -> str:
     if found is None:
         return ""
     rows = f"{_number(found.live_rows)} live and {_number(found.dead_rows)} dead rows"
-    return f"{rows}, {_autovacuum(found)}; {_sizes(found)}; {_last(found)}"
+    return f"{rows}; {_autovacuum(found)}; {_sizes(found)}; {_last(found)}"
 
 
 def _autovacuum(found: TableHealth) -> str:
     if not any(leaf.autovacuum_enabled for leaf in found.leaves):
         return "autovacuum is off"
-    ratio = found.due_ratio
-    share = f", {ratio:.0%} of the way" if ratio is not None and ratio < 1 else ", due" if ratio is not None else ""
     if len(found.leaves) == 1:
-        return f"autovacuum from {found.vacuum_threshold:,.0f} on{share}"
-    return f"autovacuum of the nearest of {len(found.leaves):,} partitions{share or ' at an unknown distance'}"
+        return f"autovacuum comes at {found.vacuum_threshold:,.0f}"
+    ratio = found.due_ratio
+    share = "an unknown share" if ratio is None else f"{ratio:.0%}"
+    return f"the nearest of {len(found.leaves):,} partitions has {share} of the dead rows at which autovacuum comes"
 
 
 def _sizes(found: TableHealth) -> str:
