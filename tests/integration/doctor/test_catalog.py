@@ -65,6 +65,17 @@ def test_an_index_serves_a_key_only_with_its_columns_first_and_without_leaving_r
     assert doctor(database).passed(incoming_foreign_keys)
 
 
+def test_keys_between_other_tables_do_not_count_and_those_of_partitions_count_once(partitioned: Database) -> None:
+    partitioned.execute("CREATE TABLE customers (id bigint PRIMARY KEY)")
+    partitioned.execute("CREATE TABLE bills (customer bigint REFERENCES customers ON DELETE CASCADE)")
+    one = doctor(partitioned)
+    assert one.not_applicable(incoming_foreign_keys)
+    assert one.not_applicable(outgoing_foreign_keys)
+    partitioned.execute("ALTER TABLE jobs ADD customer bigint REFERENCES customers")
+    partitioned.execute("CREATE INDEX ON jobs (customer)")
+    assert "1 foreign key to public.customers" in doctor(partitioned).passed(outgoing_foreign_keys)
+
+
 def test_an_outgoing_key_without_an_index_is_found_and_the_remedy_makes_it(jobs: Database) -> None:
     jobs.execute("CREATE TABLE customers (id bigint PRIMARY KEY)")
     jobs.execute("ALTER TABLE jobs ADD customer bigint REFERENCES customers")
@@ -118,6 +129,8 @@ def trigger(database: Database, body: str, when: str) -> None:
     [
         ("RETURN NULL;", "BEFORE UPDATE OF status", Severity.WARNING),
         ("RETURN NULL;", "AFTER UPDATE OF status", None),
+        ("RETURN NULL;", "BEFORE DELETE", None),
+        ("RETURN NULL;", "BEFORE INSERT", Severity.WARNING),
         ("PERFORM pg_notify('jobs', ''); RETURN NEW;", "AFTER UPDATE", Severity.WARNING),
         ("PERFORM pg_notify('jobs', ''); RETURN NEW;", "AFTER INSERT", None),
         ("NEW.created_at := now(); RETURN NEW;", "BEFORE UPDATE", Severity.INFO),

@@ -129,6 +129,8 @@ def test_an_index_that_was_not_read_in_a_week_of_work_is_told(jobs: Database) ->
     """Nobody waits a week: only for how long the counters have counted is put in, both sides of the limit."""
     jobs.execute("CREATE INDEX unread ON jobs (locked_by)")
     jobs.execute("CREATE INDEX read_once ON jobs (queue)")
+    jobs.execute("CREATE UNIQUE INDEX needed_though_unread ON jobs (dedup_key)")
+    jobs.execute("ALTER TABLE jobs ADD CONSTRAINT needed_too EXCLUDE USING btree (last_error WITH =)")
     reads = "DO $$ BEGIN SET LOCAL enable_seqscan = off; PERFORM 1 FROM jobs WHERE queue = 'q'; FOR i IN 1..{} LOOP"
     reads += " PERFORM 1 FROM jobs WHERE id = i; END LOOP; PERFORM 1 FROM jobs WHERE status = 'running'; END $$"
     scans = "SELECT pg_stat_get_numscans('jobs_pkey'::regclass) >= {}"

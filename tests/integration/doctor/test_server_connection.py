@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.support.roles import Roles
 
 MANAGED = '[agent]\nmode = "manage"\n' + FIELD
+WITHOUT_REAPER = MANAGED.partition("[job_tables.jobs.reaper]")[0]
 
 
 def test_clocks_that_differ_are_told_with_how_sure_that_is(jobs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +80,7 @@ def test_a_role_that_does_not_see_other_sessions_is_told_with_the_grant(jobs: Da
 def test_a_role_that_is_to_reap_and_may_not_is_found_only_where_it_is_to(jobs: Database, make_role: Roles) -> None:
     role = observer(jobs, make_role, "pg_monitor")
     assert doctor(jobs, role=role).passed(missing_privileges)
+    assert doctor(jobs, WITHOUT_REAPER, role=role).passed(missing_privileges)
     finding = doctor(jobs, MANAGED, role=role).finding(missing_privileges)
     assert finding.remedy == f"pgq-ops grants {role} --tier reap --sql"
     jobs.execute(f'GRANT UPDATE ON jobs TO "{role}"')
