@@ -26,7 +26,6 @@ class RowTrigger:
     before: bool
     on_insert: bool
     on_update: bool
-    on_delete: bool
     conditional: bool
     columns: list[str]
     notifies: bool
