@@ -113,5 +113,9 @@ def test_partitions_published_by_their_parent_or_their_schema_need_an_identity_t
     partitioned.execute("DROP PUBLICATION above")
     assert doctor(partitioned).not_applicable(replica_identity)
     if pg_major >= 15:
+        partitioned.execute("CREATE SCHEMA other; CREATE PUBLICATION elsewhere FOR TABLES IN SCHEMA other")
+        partitioned.execute("CREATE PUBLICATION inserts FOR TABLES IN SCHEMA public WITH (publish = 'insert')")
+        assert doctor(partitioned).not_applicable(replica_identity)
         partitioned.execute("CREATE PUBLICATION by_schema FOR TABLES IN SCHEMA public")
-        assert doctor(partitioned).finding(replica_identity).evidence["tables"] == expected
+        evidence = doctor(partitioned).finding(replica_identity).evidence
+        assert evidence == {"tables": expected, "publications": ["by_schema"]}
