@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.holder_words import remedies
+from pgq_ops.checks.horizon_held import guilty_of
 from pgq_ops.checks.leaf_words import numbers, vacuum
 from pgq_ops.checks.wording import counted
 from pgq_ops.units import format_duration
@@ -74,10 +75,10 @@ def _why(leaf: LeafHealth, health: TableHealth) -> str:
 
 def _remedy(look: Look, leaves: list[LeafHealth]) -> str:
     command = vacuum(look, leaves, "VERBOSE")
-    horizon = look.database.horizon
-    if horizon is None or not horizon.holders or not any(_left(leaf) for leaf in leaves):
+    guilty = guilty_of(look) if any(_left(leaf) for leaf in leaves) else []
+    if not guilty:
         return f"-- it tells what it cannot remove, and why:\n{command}"
-    return f"# first end what keeps them, the oldest first:\n{remedies(horizon.holders)}\n-- then:\n{command}"
+    return f"# first end what keeps them, the oldest first:\n{remedies(guilty)}\n-- then:\n{command}"
 
 
 def _ago(leaf: LeafHealth, health: TableHealth) -> float | None:

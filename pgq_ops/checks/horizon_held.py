@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.look import Look
-    from pgq_ops.stats.horizon import Holder
+    from pgq_ops.stats.horizon import Holder, Horizon
 
 # A job takes about three transactions (insert, claim, complete) and leaves one dead entry before the next claim. With
 # 5,000 of them a claim reads 851 pages, with 20,000 some 4,240 (postgres-facts.md). So 1,000 transactions cost a claim
@@ -33,11 +33,11 @@ _WHO = (
 def check(look: Look) -> Iterator[Finding]:
     """Warning: claims step over what VACUUM has to keep."""
     horizon, limit = look.database.horizon, look.database.warn_after_seconds
-    felt = [holder for holder in horizon.holders if holder.xid_age >= FELT_XIDS] if horizon is not None else []
+    felt = _felt(horizon)
     if horizon is None or not felt:
         return
     numbers = {"age_xids": horizon.age_xids, "limit_seconds": limit}
-    if guilty := _guilty(felt, limit):
+    if guilty := guilty_of(look):
         more = f"; {counted(len(guilty) - 1, 'other')} would keep it too" if len(guilty) > 1 else ""
         yield Finding(
             HORIZON_HELD,
@@ -55,6 +55,15 @@ def check(look: Look) -> Iterator[Finding]:
             {**numbers, "holding": len(felt), "holders": evidence(felt)},
             _WHO,
         )
+
+
+def guilty_of(look: Look) -> list[Holder]:
+    """Those who keep much and go on for too long, the oldest first; not whoever only runs a statement now."""
+    return _guilty(_felt(look.database.horizon), look.database.warn_after_seconds)
+
+
+def _felt(horizon: Horizon | None) -> list[Holder]:
+    return [] if horizon is None else [holder for holder in horizon.holders if holder.xid_age >= FELT_XIDS]
 
 
 def _kept(xids: int) -> str:

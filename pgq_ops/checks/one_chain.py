@@ -1,4 +1,4 @@
-"""A chain is one finding, not four: what `claims-costly` tells already is not told again link by link."""
+"""A chain is one finding, not four: what one finding tells already is not told again link by link."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pgq_ops.checks.dead_rows import DEAD_ROWS
 from pgq_ops.checks.horizon_held import HORIZON_HELD
 from pgq_ops.checks.idle_in_transaction import IDLE_IN_TRANSACTION
 from pgq_ops.checks.long_transactions import LONG_TRANSACTIONS
+from pgq_ops.checks.session_words import MOST_NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,15 +19,21 @@ if TYPE_CHECKING:
 
 # The chain's own first two links.
 LINKS = frozenset({CLAIM_TIMEOUT, DEAD_ROWS})
-# Its last one, unless they name anybody else too.
-NAMING_THE_HOLDER = frozenset({HORIZON_HELD, IDLE_IN_TRANSACTION, LONG_TRANSACTIONS})
+# What is said of sessions that do nothing worse than keep VACUUM from its work.
+OF_SESSIONS = frozenset({IDLE_IN_TRANSACTION, LONG_TRANSACTIONS})
+# The chain's last link, unless they name anybody else too.
+NAMING_THE_HOLDER = OF_SESSIONS | {HORIZON_HELD}
 
 
 def told_once(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without those that say nothing but a link of the chain, where the chain is among them."""
+    """The findings without those that say nothing but a link of the chain, where the chain is among them.
+
+    Without it, those about sessions are left out of which `horizon-held` names each one.
+    """
     chain = next((one for one in findings if one.id == CLAIMS_COSTLY), None)
     if chain is None:
-        return list(findings)
+        holding = {name for one in findings if one.id == HORIZON_HELD for name in _named(one)}
+        return [one for one in findings if not (one.id in OF_SESSIONS and _names_all(one) and _named(one) <= holding)]
     holder = chain.evidence.get("holder")
     guilty = None if holder is None else {_identity(holder)}
     return [
@@ -34,6 +41,11 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
         for one in findings
         if one.id not in LINKS and not (one.id in NAMING_THE_HOLDER and guilty is not None and _named(one) == guilty)
     ]
+
+
+def _names_all(finding: Finding) -> bool:
+    """Whether the evidence names all that it is about; it holds so many at most."""
+    return len(finding.evidence.get("sessions", ())) < MOST_NAMED
 
 
 def _named(finding: Finding) -> set[str]:

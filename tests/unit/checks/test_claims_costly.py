@@ -279,7 +279,7 @@ BURIED = replace(LEAF, over_seconds=9_999.0)
 @pytest.mark.parametrize("claim", [COSTLY, TIMED_OUT])
 def test_the_chain_is_one_finding_and_not_four(claim: ClaimCost) -> None:
     healthy = look(HOLDER, claim=HEALTHY, leaves=(BURIED,), sessions=(SESSION,))
-    assert {one.id for one in findings_of(healthy)} == {"dead-rows", "horizon-held", "idle-in-transaction"}
+    assert {one.id for one in findings_of(healthy)} == {"dead-rows", "horizon-held"}
     chain = look(HOLDER, claim=claim, leaves=(BURIED,), sessions=(SESSION,))
     assert [one.id for one in findings_of(chain)] == ["claims-costly"]
     at_work = replace(SESSION, state="active", idle_seconds=None)
