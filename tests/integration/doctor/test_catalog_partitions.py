@@ -79,7 +79,7 @@ def test_a_published_table_without_an_identity_fails_each_claim_until_the_remedy
     database.execute("INSERT INTO jobs DEFAULT VALUES")
     database.execute("CREATE PUBLICATION inserts FOR TABLE jobs WITH (publish = 'insert')")
     assert doctor(database, SMALL).not_applicable(replica_identity)
-    database.execute("CREATE PUBLICATION all_changes FOR TABLE jobs")
+    database.execute("CREATE PUBLICATION all_changes FOR TABLE jobs WITH (publish = 'update')")
     finding = doctor(database, SMALL).finding(replica_identity)
     assert finding.severity is Severity.CRITICAL
     assert finding.evidence == {"tables": ["public.jobs"], "publications": ["all_changes"]}
@@ -116,6 +116,6 @@ def test_partitions_published_by_their_parent_or_their_schema_need_an_identity_t
         partitioned.execute("CREATE SCHEMA other; CREATE PUBLICATION elsewhere FOR TABLES IN SCHEMA other")
         partitioned.execute("CREATE PUBLICATION inserts FOR TABLES IN SCHEMA public WITH (publish = 'insert')")
         assert doctor(partitioned).not_applicable(replica_identity)
-        partitioned.execute("CREATE PUBLICATION by_schema FOR TABLES IN SCHEMA public")
+        partitioned.execute("CREATE PUBLICATION by_schema FOR TABLES IN SCHEMA public WITH (publish = 'update')")
         evidence = doctor(partitioned).finding(replica_identity).evidence
         assert evidence == {"tables": expected, "publications": ["by_schema"]}
