@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from pgq_ops.agent.registry import TASKS
+from pgq_ops.agent.registry import DATABASE_TASKS, TASKS
 from pgq_ops.cli.inspection.section import reason
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.errors import PgqOpsError
@@ -46,15 +46,16 @@ def plans(connection: Connection, table: JobTable, config: Config) -> tuple[Plan
 
 def _each(connection: Connection, table: JobTable, config: Config) -> Iterator[Planned]:
     configured = config.job_tables[table.name].requested_tasks
-    for kind in TASKS:
-        requested = kind.section in configured
+    tasks = [(kind.section, kind.section in configured, kind.make(lambda _: True)) for kind in TASKS]
+    tasks += [(kind.section, True, kind.make(config)) for kind in DATABASE_TASKS if kind.asked_for(config)]
+    for section, requested, task in tasks:
         try:
-            result = kind.make(lambda _: True).plan(connection, table)
+            result = task.plan(connection, table)
         except PgqOpsError as error:
-            yield Planned(kind.section, requested, why_not=str(error))
+            yield Planned(section, requested, why_not=str(error))
         except psycopg.Error as error:
             if is_connection_loss(error):
                 raise
-            yield Planned(kind.section, requested, why_not=reason(error))
+            yield Planned(section, requested, why_not=reason(error))
         else:
-            yield Planned(kind.section, requested, result)
+            yield Planned(section, requested, result)

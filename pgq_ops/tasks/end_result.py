@@ -27,8 +27,9 @@ class EndResult:
 
     @property
     def message(self) -> str:
-        """Who was ended."""
-        return "; ".join(f"ended {one}" for one in self.with_fate(Fate.ENDED))
+        """Who was ended, or would be."""
+        verb = "would end" if self.dry_run else "ended"
+        return "; ".join(f"{verb} {one}" for one in self.with_fate(Fate.ENDED))
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `transactions end --json`."""

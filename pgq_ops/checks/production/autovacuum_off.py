@@ -22,7 +22,7 @@ _BY_HAND_SECONDS = 86_400.0
 
 
 def check(examination: Examination) -> Verdict:
-    """Critical; a warning where somebody ran VACUUM on all of it within a day."""
+    """A warning; critical where too many dead rows lie there, and nobody ran VACUUM on all of it within a day."""
     uncounted = [role.name for role in examination.fact(worker_roles.read) if _counts_nothing(role)]
     if uncounted:
         return found(
@@ -53,11 +53,12 @@ def check(examination: Examination) -> Verdict:
         return passed(f"on for the server and for {listed(leaf.name for leaf in leaves)}")
     by_hand = all(_vacuumed(leaf, health.at) for leaf in off)
     where = "the server" if not health.server.on else listed(leaf.name for leaf in off)
-    since = "; somebody runs VACUUM instead" if by_hand else ", and nobody has run VACUUM for a day"
+    since = "; somebody runs VACUUM instead" if by_hand else ", and no VACUUM within a day is on record"
+    buried = not by_hand and any((leaf.dead_rows or 0) > leaf.bearable_dead_rows for leaf in off)
     return found(
         Finding(
             ID,
-            Severity.WARNING if by_hand else Severity.CRITICAL,
+            Severity.CRITICAL if buried else Severity.WARNING,
             f"autovacuum is off for {where}{since}: dead rows stay, and each claim steps over them",
             {"server": health.server.on, "tables": [leaf.name for leaf in off]},
             _remedy(off) if health.server.on else "ALTER SYSTEM SET autovacuum = on;\nSELECT pg_reload_conf();",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from pgq_ops.cli.doctor_lines import lines
 from pgq_ops.cli.doctor_report import examine
 from pgq_ops.cli.reap_report import reap_tables
+from tests.support.agent import wait_until
 from tests.support.inspection import loaded
 from tests.support.jobs import FIELD, FIELD_TABLE, create_field_table
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.cli.doctor_report import Report
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 EXPIRED = """
 INSERT INTO jobs (queue, status, lease_until, attempts)
@@ -67,3 +70,20 @@ def test_what_keeps_a_task_from_being_planned_is_told(database: Database, tmp_pa
     [planned] = report_of(database, tmp_path, toml).tables[0].planned
     assert planned.result is None
     assert "lease" in planned.why_not
+
+
+def test_the_sessions_that_the_agent_would_end_are_told(jobs: Database, tmp_path: Path, make_role: Roles) -> None:
+    terms = '[transactions]\naction = "terminate"\nend_after = "100ms"\nend_only = [{ application_name = "report-*" }]'
+    role = make_role("reports")
+    dsn = jobs.dsn_as(role)
+    with psycopg.connect(dsn, application_name="report-7") as session:
+        session.execute("SELECT 1")
+        pid = session.info.backend_pid
+        idle = f"SELECT now() - state_change > interval '200 ms' FROM pg_stat_activity WHERE pid = {pid}"
+        wait_until(lambda: jobs.value(idle))
+        report = report_of(jobs, tmp_path, f"{FIELD}\n{terms}\n")
+        assert session.execute("SELECT 1").fetchone() == (1,)
+    planned = {one.task: one for one in report.tables[0].planned}
+    assert planned["transactions"].requested
+    assert f"transactions: would end session {pid}@" in text_of(report)
+    assert set(report_of(jobs, tmp_path).as_json()["job_tables"][0]["would_do"]) == {"reaper"}

@@ -29,15 +29,22 @@ def worker(jobs: Database, make_role: Roles) -> str:
     return role
 
 
-def test_autovacuum_that_is_off_for_the_table_is_critical_until_somebody_vacuums(jobs: Database) -> None:
+def test_autovacuum_that_is_off_for_the_table_is_critical_once_dead_rows_lie_there_that_nobody_removes(
+    jobs: Database,
+) -> None:
     assert doctor(jobs).passed(autovacuum_off)
     jobs.execute("ALTER TABLE jobs SET (autovacuum_enabled = off)")
     finding = doctor(jobs).finding(autovacuum_off)
-    assert finding.severity is Severity.CRITICAL
+    assert finding.severity is Severity.WARNING
+    assert "no VACUUM within a day is on record" in finding.summary
     assert finding.evidence == {"server": True, "tables": ["jobs"]}
+    jobs.execute("INSERT INTO jobs (queue, status) SELECT 'a', 'pending' FROM generate_series(1, 10100)")
+    counted(jobs, "DELETE FROM jobs", "SELECT pg_stat_get_dead_tuples('jobs'::regclass) >= 10100")
+    assert doctor(jobs).finding(autovacuum_off).severity is Severity.CRITICAL
     counted(jobs, "VACUUM jobs", "SELECT pg_stat_get_last_vacuum_time('jobs'::regclass) IS NOT NULL")
     finding = doctor(jobs).finding(autovacuum_off)
     assert finding.severity is Severity.WARNING
+    assert "somebody runs VACUUM instead" in finding.summary
     [statement] = remedies(finding)
     jobs.execute(statement)
     assert doctor(jobs).passed(autovacuum_off)
