@@ -108,6 +108,7 @@ def _remedy(table: JobTable) -> str:
     if table.partitioned or "done" not in table.states:
         return "-- drop partitions whose jobs are finished (DETACH PARTITION CONCURRENTLY first), or delete in batches"
     return (
-        "-- again and again until it deletes fewer than 1,000, from the job that cleans up elsewhere too; better"
-        f" still,\n-- partition the table by time and drop whole partitions\n{plain(delete)}"
+        "-- only if nobody needs them any more: deletes jobs that have been done for a week; again and again until it"
+        " deletes\n-- fewer than 1,000. Better still, partition the table by time and drop whole partitions\n"
+        f"{plain(delete)}"
     )
