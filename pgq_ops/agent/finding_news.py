@@ -22,9 +22,13 @@ _HANDFUL = 10.0
 _SEVERITIES = ("info", "warning", "critical")
 
 
-def is_worse(before: Saying, now: Saying) -> bool:
-    """Whether the severity has risen."""
-    return _SEVERITIES.index(now.severity) > _SEVERITIES.index(before.severity)
+def is_urgent(before: Saying, now: Saying) -> bool:
+    """Whether the severity has risen, or somebody or something is named that was not known before."""
+    if _SEVERITIES.index(now.severity) > _SEVERITIES.index(before.severity):
+        return True
+    unknown = {place for place, value in _leaves("", before.evidence) if value is None}
+    known = {place for place, value in _leaves("", now.evidence) if value is not None}
+    return any(place == one or place.startswith(f"{one}.") for one in unknown for place in known)
 
 
 def is_news(before: Saying, now: Saying) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pgq_ops.agent.finding_news import is_news, is_worse
+from pgq_ops.agent.finding_news import is_news, is_urgent
 from pgq_ops.agent.noted_look import NotedLook, noted
 from pgq_ops.scheduler.own_schema import OwnSchema
 from pgq_ops.schema.findings import CONFIRM_SECONDS, FINDINGS_SINCE, FindingLog, prune
@@ -48,7 +48,7 @@ class _Open:
         if not is_news(self.says, says):
             return False
         wait = TURN_SECONDS if self.changes < MANY_TURNS else RARE_TURN_SECONDS
-        return is_worse(self.says, says) or now - self.written_at >= wait
+        return is_urgent(self.says, says) or now - self.written_at >= wait
 
 
 @dataclass(slots=True)

@@ -33,6 +33,8 @@ SETTINGS: dict[str, str | int] = {
     "wal_level": "logical",
     # Far from UTC and with summer time, so that a comparison of naive times cannot come out right by luck.
     "TimeZone": "America/New_York",
+    # A thousand tests in turn leave their statements there; none may push out those of the one at hand.
+    "pg_stat_statements.max": 100_000,
 }
 _MEMORY_BYTES = 2 * 1024**3  # what a worker's server may come to fill
 _STATEMENTS_LIBRARY = "pg_stat_statements"

@@ -86,11 +86,11 @@ def test_what_a_crash_would_cost_is_found(own_jobs: Database, name: str, severit
     assert doctor(own_jobs).passed(fsync_off)
 
 
-def test_an_autovacuum_that_the_server_does_not_run_is_critical(own_jobs: Database) -> None:
+def test_an_autovacuum_that_the_server_does_not_run_is_found(own_jobs: Database) -> None:
     assert doctor(own_jobs).passed(autovacuum_off)
     set_on_server(own_jobs, "autovacuum", "off")
     finding = doctor(own_jobs).finding(autovacuum_off)
-    assert finding.severity is Severity.CRITICAL
+    assert finding.severity is Severity.WARNING
     assert "autovacuum is off for the server" in finding.summary
     assert doctor(own_jobs).not_applicable(autovacuum_threshold)
     own_jobs.execute(next(remedies(finding)))
