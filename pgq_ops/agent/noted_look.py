@@ -20,7 +20,7 @@ class NotedLook:
     """The last look at a job table: what was wrong, whether nothing else was, and when (monotonic seconds).
 
     Several looks may come between two writes. `since`: of what is there, or presumed so, the look that first showed
-    it. `gone`: of what is not, the whole look that no longer did.
+    it, and `first` what that one said. `gone`: of what is not, the whole look that no longer did.
     """
 
     table: JobTable
@@ -28,6 +28,7 @@ class NotedLook:
     whole: bool
     at: float
     since: Mapping[str, float] = field(default_factory=dict)
+    first: Mapping[str, Saying] = field(default_factory=dict)
     gone: Mapping[str, float] = field(default_factory=dict)
 
     def missing_since(self, finding: str) -> float:
@@ -39,10 +40,10 @@ def noted(before: NotedLook | None, table: JobTable, findings: Iterable[Finding]
     """A look that has just been made, after the one `before`; what it misses is gone only if it was `whole`."""
     at = time.monotonic()
     says = {one.id: Saying(str(one.severity), one.summary, one.evidence, one.remedy) for one in findings}
-    there, missing = (before.since, before.gone) if before is not None else ({}, {})
-    presumed = {} if whole else dict(there)
-    since = presumed | {finding: there.get(finding, at) for finding in says}
+    there, said, missing = (before.since, before.first, before.gone) if before is not None else ({}, {}, {})
+    since = ({} if whole else dict(there)) | {finding: there.get(finding, at) for finding in says}
+    first = ({} if whole else dict(said)) | {finding: said.get(finding, one) for finding, one in says.items()}
     gone = {finding: when for finding, when in missing.items() if finding not in says}
     if whole:
         gone |= {finding: at for finding in there if finding not in says}
-    return NotedLook(table, says, whole, at, since, gone)
+    return NotedLook(table, says, whole, at, since, first, gone)

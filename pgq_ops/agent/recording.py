@@ -102,9 +102,9 @@ class Recorder:
         for finding, says in look.findings.items():
             there = known.open.get(finding)
             if there is None:
-                row = log.opened(finding, says, now - look.since[finding])
-                known.open[finding] = _Open(row, says, 1, now)
-            elif there.has_turned(says, now):
+                row = log.opened(finding, look.first[finding], now - look.since[finding])
+                there = known.open[finding] = _Open(row, look.first[finding], 1, now)
+            if there.has_turned(says, now):
                 if log.changed(there.row, says, ago):
                     known.open[finding] = _Open(there.row, says, there.changes + 1, now)
                 else:  # another agent closed it: it is opened again by the next look
