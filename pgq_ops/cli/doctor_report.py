@@ -110,7 +110,7 @@ def examine(loaded: LoadedConfig, names: Sequence[str]) -> Report:
 
 
 def _examined(connection: Connection, config: Config, view: TableView) -> Examined:
-    if view.look is None:
+    if view.look is None or not view.bound:
         return Examined(view)
     examination = Examination(connection, view.look.table, config, view.look)
     judged = judge(examination, POINTS, time.monotonic() + _POINTS_SECONDS)

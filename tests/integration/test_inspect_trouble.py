@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.checks import blocked
 from pgq_ops.cli.inspection.inspector import Inspector
+from pgq_ops.cli.metrics_report import collect
 from pgq_ops.errors import ConfigError, DatabaseUnreachable, NotPermitted, PgqOpsError, UsageError
+from tests.support.agent import wait_until
 from tests.support.collecting import PATIENT
 from tests.support.inspection import as_json, as_text, loaded, looked
 from tests.support.jobs import FIELD, create_field_table
@@ -41,7 +44,8 @@ def test_a_locked_table_says_so_and_the_others_are_shown(two: Database, tmp_path
         seen = looked(tmp_path, BOTH, two.dsn)
         holder.rollback()
     jobs, other = as_json(seen)
-    assert [jobs[key] for key in ("queues", "leases", "next_expiries", "findings")] == [None] * 4
+    assert [jobs[key] for key in ("queues", "leases", "next_expiries")] == [None] * 3
+    assert jobs["relation"]["xid_age"] >= 0
     assert "locked by another session" in jobs["not_read"]["jobs"]
     assert other["queues"][0]["ready"] == 2
     assert seen.failure() is None
@@ -63,6 +67,36 @@ def test_a_table_behind_a_queued_lock_says_so_too(two: Database, tmp_path: Path)
         reader.rollback()
     assert as_json(seen)[0]["queues"] is None
     assert as_json(seen)[1]["queues"][0]["ready"] == 2
+
+
+@pytest.mark.case("M1")
+@pytest.mark.parametrize("checked", [False, True])
+def test_who_locks_the_table_and_who_waits_is_told_though_nothing_of_it_can_be_read(
+    two: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, checked: bool
+) -> None:
+    monkeypatch.setattr(blocked, "LONGEST_SECONDS", 0.0)
+    if checked:  # the constraint's expression is read only under a lock: then not even the mapping can be checked
+        two.execute("ALTER TABLE jobs ADD CHECK (status <> 'odd')")
+    changer = two.connect(application_name="migrate")
+    with two.connect(autocommit=False, application_name="nightly") as reader:
+        reader.execute("SELECT FROM jobs")
+        changer.pgconn.send_query(b"ALTER TABLE jobs ADD COLUMN more int")
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s"
+        wait_until(lambda: two.value(waiting, [changer.info.backend_pid]))
+        seen = looked(tmp_path, FIELD, two.dsn)
+        report = collect(loaded(tmp_path, FIELD, two.dsn), ())
+        reader.rollback()
+    [jobs] = as_json(seen)
+    [finding] = [one for one in jobs["findings"] if one["id"] == "blocked-sessions"]
+    assert "(migrate" in finding["summary"]
+    assert "(nightly" in finding["summary"]
+    assert finding["summary"] in as_text(seen, None)
+    assert isinstance(seen.failure(), DatabaseUnreachable)
+    labels = f'{{database="{two.name}",job_table="jobs"}}'
+    assert f"pgqops_up{labels} 0.0" in report.text
+    assert f"pgqops_blocked_sessions{labels} 1.0" in report.text
+    assert (report.error is not None) is checked
+    assert checked or report.absent
 
 
 def test_nothing_that_can_be_read_is_a_failure_of_the_database(two: Database, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _table(view: TableView, seen: Round) -> dict[str, Any]:
         "partitions": None,
         "horizon": vital_document.horizon(seen.shared.horizon),
         "sessions": vital_document.sessions(seen.shared),
-        "findings": [finding.as_json() for finding in view.findings] if view.readable else None,
+        "findings": [finding.as_json() for finding in view.findings] if look is not None else None,
         "not_read": {**seen.not_read, **view.not_read},
         "error": None if view.error is None else str(view.error),
     }

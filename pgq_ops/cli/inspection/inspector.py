@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.binding.bind import Bound
+from pgq_ops.cli.inspection.locked import locked_view
 from pgq_ops.cli.inspection.reading import LOOK_LIMITS, TableReader, moment
 from pgq_ops.cli.inspection.section import Section
 from pgq_ops.cli.inspection.view import Round, TableView
@@ -106,6 +107,8 @@ class Inspector:
             if not isinstance(found, Bound):
                 configured = self._loaded.config.job_tables[name].table
                 why = self._bindings[name].why
+                if self._bindings[name].busy:
+                    return locked_view(connection, self._loaded.config, name, database, why)
                 return TableView(name, configured, error=found, not_read={"jobs": why} if why else {})
             section = "" if name in self._given else job_table_section(name, self._loaded.config.job_tables[name])
             reader = TableReader(found.table, thorough=not self._repeatedly, section=section)

@@ -24,7 +24,8 @@ class TableView:
 
     `table` is its name as bound, else as configured; `look` is None where it could not be bound, and `error` says
     why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs, claim,
-    claim_statements, ready_locked, relation) has no value; `ages` holds the seconds since it was read.
+    claim_statements, ready_locked, relation) has no value; `ages` holds the seconds since it was read. `bound` is false
+    where the table's mapping could not be checked for a lock, so that only what needs none of it was read.
     """
 
     name: str
@@ -38,6 +39,7 @@ class TableView:
     not_read: Mapping[str, str] = field(default_factory=dict)
     ages: Mapping[str, float] = field(default_factory=dict)
     error: PgqOpsError | None = None
+    bound: bool = True
 
     @property
     def readable(self) -> bool:
