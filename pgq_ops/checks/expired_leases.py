@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PASSES = 3
 
 NOT_REAPED, EXPIRED_LEASES = IDS = ("not-reaped", "expired-leases")
+NEEDS = ("leases",)
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -38,20 +39,23 @@ def check(look: Look) -> Iterator[Finding]:
         "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
         "oldest": oldest_first((queue.queue, queue.oldest_expired_seconds) for queue in stranded),
     }
-    held = f"{counted(total, 'job')} of {look.table} held by workers that are gone, for up to {format_duration(oldest)}"
+    who, for_long, them = (
+        ("a worker that is gone", "for", "it") if total == 1 else ("workers that are gone", "for up to", "them")
+    )
+    held = f"{counted(total, 'job')} of {look.table} held by {who}, {for_long} {format_duration(oldest)}"
     by_hand = reap_commands(look)
     if look.reaping is False:
         yield Finding(
             NOT_REAPED,
             Severity.CRITICAL,
-            f"{held}, and no agent takes them back",
+            f"{held}, and no agent takes {them} back",
             evidence,
             f'{by_hand}\n# or for good, in pgq-ops.toml:\n[agent]\nmode = "manage"\n'
             f"[job_tables.{toml_key(look.table.name)}.reaper]",
         )
     else:
-        late = "although an agent should have taken them back" if look.reaping else "and nobody has taken them back"
-        yield Finding(EXPIRED_LEASES, Severity.CRITICAL, f"{held}, {late}", evidence, by_hand)
+        late = "although an agent should have" if look.reaping else "and nobody has"
+        yield Finding(EXPIRED_LEASES, Severity.CRITICAL, f"{held}, {late} taken {them} back", evidence, by_hand)
 
 
 def _is_late(look: Look, queue: QueueLeases, policy: QueuePolicy) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (MISSING_LEASES,) = IDS = ("missing-leases",)
+NEEDS = ("leases",)
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -29,13 +30,14 @@ def check(look: Look) -> Iterator[Finding]:
     ]
     if missing:
         total = sum(queue.missing for queue in missing)
+        them = "it" if total == 1 else "them"
         terms = LeaseTerms(look.table, look.table.policies)
         rows = all_of([look.table.is_state("running"), terms.is_missing()])
-        way_out = "lease.missing_after has them reaped" if dated else "map created_at and set lease.missing_after"
+        way_out = f"lease.missing_after has {them} reaped" if dated else "map created_at and set lease.missing_after"
         yield Finding(
             MISSING_LEASES,
             Severity.WARNING,
-            f"{counted(total, 'running job')} of {look.table} without a lease; nothing takes them back ({way_out})",
+            f"{counted(total, 'running job')} of {look.table} without a lease; nothing takes {them} back ({way_out})",
             {
                 "missing": total,
                 "queues": by_queue((queue.queue, queue.missing) for queue in missing),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.ready_locked import LockHolder
 
 (READY_LOCKED,) = IDS = ("ready-locked",)
+NEEDS = ("ready_locked", "claim")
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -35,11 +36,12 @@ def check(look: Look) -> Iterator[Finding]:
         return
     first, others = stuck[0], len(stuck) - 1
     late = any(True for _ in oldest_ready.check(look))
+    kept = "is locked, and no claim gets it" if seen.locked == 1 else "are locked, and no claim gets them"
     yield Finding(
         READY_LOCKED,
         Severity.CRITICAL if late else Severity.WARNING,
-        f"{seen.locked:,} of the first {counted(seen.looked_at, 'ready job')} of {look.table} are locked, and no claim"
-        f" gets them: {first.jobs:,} by {_named(first)}{lasting(_held_seconds(first))}"
+        f"{seen.locked:,} of the first {counted(seen.looked_at, 'ready job')} of {look.table} {kept}: {first.jobs:,} by"
+        f" {_named(first)}{lasting(_held_seconds(first))}"
         + (f", and some by {counted(others, 'other')}" if others else ""),
         {
             "looked_at": seen.looked_at,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 (STALE_LEASES,) = IDS = ("stale-leases",)
+NEEDS = ("leases",)
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -25,11 +26,12 @@ def check(look: Look) -> Iterator[Finding]:
     stale = [queue for queue, _ in cared_for(look) if queue.stale]
     if stale:
         total = sum(queue.stale for queue in stale)
+        them = "it" if total == 1 else "them"
         yield Finding(
             STALE_LEASES,
             Severity.CRITICAL,
             f"{counted(total, 'job')} of {look.table} expired longer ago than reaper.max_expired_age; the agent leaves"
-            " them alone, as running them again so late may do harm",
+            f" {them} alone, as running {them} again so late may do harm",
             {
                 "stale": total,
                 "queues": by_queue((queue.queue, queue.stale) for queue in stale),

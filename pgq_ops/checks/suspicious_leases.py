@@ -26,6 +26,7 @@ _NOT = composing.SQL("({}) IS NOT TRUE")
 _FURTHEST = composing.SQL("{} DESC")
 
 OVERLONG_LEASES, FUTURE_LEASES = IDS = ("overlong-leases", "future-leases")
+NEEDS = ("leases",)
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -35,13 +36,14 @@ def check(look: Look) -> Iterator[Finding]:
     terms = LeaseTerms(look.table, look.table.policies)
     overlong = [one for one in look.leases.queues if one.overlong]
     if overlong:
+        total = sum(one.overlong for one in overlong)
         yield Finding(
             OVERLONG_LEASES,
             Severity.WARNING,
-            f"{counted(sum(one.overlong for one in overlong), 'lease')} of {look.table} kept alive longer than"
-            " lease.max_runtime: their workers may hang",
+            f"{counted(total, 'lease')} of {look.table} kept alive longer than lease.max_runtime:"
+            f" {'its worker' if total == 1 else 'their workers'} may hang",
             {
-                "overlong": sum(one.overlong for one in overlong),
+                "overlong": total,
                 "queues": by_queue((one.queue, one.overlong) for one in overlong),
                 "oldest": oldest_first((one.queue, one.oldest_overlong_seconds) for one in overlong),
             },

@@ -71,7 +71,9 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     asked = [*settings_of(document, f"file {path}"), *from_environment]
     given = merge([*asked, *_flags(flags)])
     from_presets, unknown = _presets(given)
-    merged = merge([*from_presets, *asked, *_flags(flags)])
+    # The tables in the order of the file, whichever of them have a preset.
+    in_order = [one for one in asked if one.opens_section and one.path[:-1] == ("job_tables",)]
+    merged = merge([*in_order, *from_presets, *asked, *_flags(flags)])
     config, invalid, broken = validate(merged)
     problems += [*unknown.values(), *invalid]
     # An unknown preset leaves open what these sections would have held.

@@ -76,7 +76,7 @@ class Table:
         values: dict[Family, float | None] = {
             LIVE: health.live_rows,
             DEAD: health.dead_rows,
-            THRESHOLD: health.vacuum_threshold,
+            THRESHOLD: round(health.vacuum_threshold),
             DUE: health.due_ratio,
             TABLE_BYTES: health.table_bytes,
             INDEX_BYTES: health.index_bytes,

@@ -17,7 +17,7 @@ from psycopg.sql import SQL
 from pgq_ops import sql
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import NotInstalled, NotPermitted, PgqOpsError
-from pgq_ops.job_table.quoting import literal
+from pgq_ops.job_table.quoting import identifier, literal
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -79,10 +79,10 @@ def installed(connection: Connection) -> int | None:
         if presence is None:
             return None
         if not presence[0]:
-            role = connection.execute("SELECT quote_ident(current_user)").fetchone()
+            [(role,)] = connection.execute("SELECT current_user").fetchall()
             raise NotPermitted(
                 "the schema pgq_ops is installed, and this role may not read it",
-                f"GRANT USAGE ON SCHEMA pgq_ops TO {role[0] if role else 'the role'};"
+                f"GRANT USAGE ON SCHEMA pgq_ops TO {identifier(role).as_string().replace('%%', '%')};"
                 f" `pgq-ops grants` prints all that is needed",
             )
         row = connection.execute(sql.statement("log/schema_version"), {}).fetchone()

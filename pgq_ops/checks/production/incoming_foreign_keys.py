@@ -28,7 +28,7 @@ def check(examination: Examination) -> Verdict:
         return not_applicable("no foreign key refers to the jobs")
     slow = [key for key in keys if not key.indexed]
     if not slow:
-        return passed(f"{counted(len(keys), 'foreign key')} refer to the jobs, each by an index")
+        return passed(f"{counted(len(keys), 'foreign key')} to the jobs, each with an index")
     largest = max(slow, key=lambda key: key.rows)
     return found(
         Finding(

@@ -44,7 +44,7 @@ def check(examination: Examination) -> Verdict:
         )
     if rights.superuser:
         return passed(f"role {rights.role} is a superuser: it may everything, far more than pgq-ops needs")
-    tiers = [name for name, has in _evidence(rights).items() if has is True]
+    tiers = [name.replace("_", " ") for name, has in _evidence(rights).items() if has is True]
     return passed(f"role {rights.role} sees other sessions; its rights suffice to {', '.join(tiers)}")
 
 
@@ -59,7 +59,7 @@ def _evidence(rights: RoleRights) -> dict[str, object]:
         "role": rights.role,
         "observe": True,
         "reap": rights.reaps,
-        "purge dead letters": rights.purges,
+        "purge_dead_letters": rights.purges,
         "vacuum": rights.vacuums,
-        "act as owner": rights.owns,
+        "act_as_owner": rights.owns,
     }

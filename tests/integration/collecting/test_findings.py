@@ -56,6 +56,25 @@ def test_where_nobody_reaps_an_expired_lease_is_critical_at_once_and_the_remedy_
     assert seen.value("findings", "not-reaped", "critical") == 1
 
 
+@pytest.mark.parametrize(
+    ("jobs", "says"),
+    [
+        (1, ["1 job of public.jobs held by a worker that is gone", "no agent takes it back", "leaves it alone"]),
+        (2, ["2 jobs of public.jobs held by workers that are gone", "takes them back", "leaves them alone"]),
+    ],
+)
+def test_one_job_is_told_of_as_one(database: Database, jobs: int, says: list[str]) -> None:
+    create_field_table(database)
+    for _ in range(jobs):
+        database.execute(EXPIRED, [60])
+        database.execute(EXPIRED, [90_000])
+        database.execute(EXPIRED, [None])
+    seen = collection_of(database)
+    seen.collect(reaping=False)
+    told = "; ".join(finding.summary for finding in seen.collect(reaping=False).findings)
+    assert [part for part in (*says, f"nothing takes {'it' if jobs == 1 else 'them'} back") if part not in told] == []
+
+
 @pytest.mark.parametrize(("waited", "found"), [(115, False), (125, True)])
 def test_a_job_that_waits_longer_than_was_promised_is_critical(
     database: Database,

@@ -59,6 +59,15 @@ def test_the_numbers_are_those_of_the_database(database: Database) -> None:
     assert (found.outcome.removed_rows, found.outcome.left_rows) == (150, 0)
 
 
+def test_the_threshold_is_exported_as_a_whole_number_of_rows(database: Database) -> None:
+    database.execute(PLAIN)
+    write(database, "INSERT INTO jobs SELECT i, 'pending', now() FROM generate_series(1, 951) AS i")
+    vacuum(database)
+    seen = probe(database)
+    health(seen)
+    assert seen.value("vacuum_threshold_tuples") == 240
+
+
 def test_sizes_are_the_whole_table_s_and_not_known_before_a_vacuum_or_an_analyze(database: Database) -> None:
     database.execute(PLAIN)
     database.execute("ALTER TABLE jobs ALTER note SET STORAGE EXTERNAL; CREATE INDEX ON jobs (status)")

@@ -68,9 +68,9 @@ def test_a_role_that_does_not_see_other_sessions_is_told_with_the_grant(jobs: Da
         "role": role,
         "observe": True,
         "reap": False,
-        "purge dead letters": False,
+        "purge_dead_letters": False,
         "vacuum": False,
-        "act as owner": False,
+        "act_as_owner": False,
     }
     [statement] = remedies(finding)
     jobs.execute(statement)

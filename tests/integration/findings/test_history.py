@@ -196,7 +196,7 @@ def test_a_role_that_may_not_read_it_is_told_the_grant(database: Database, make_
     install(database.connect())
     role = make_role("reader")
     database.execute(f"GRANT USAGE ON SCHEMA pgq_ops TO {role}; GRANT SELECT ON pgq_ops.schema_version TO {role}")
-    with pytest.raises(NotPermitted, match=f"GRANT SELECT ON TABLE pgq_ops.finding, .* TO {role};") as refused:
+    with pytest.raises(NotPermitted, match=f'GRANT SELECT ON TABLE pgq_ops.finding, .* TO "{role}";') as refused:
         report_of(loaded_of(FIELD, database.dsn_as(role)), (), at=None, since=None)
     database.execute(refused.value.remedy)
     assert report_of(loaded_of(FIELD, database.dsn_as(role)), (), at=None, since=None).tables

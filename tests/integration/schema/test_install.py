@@ -184,7 +184,7 @@ def test_a_role_without_rights_on_the_installed_schema_is_told_the_grant(
     install(connection)
     role = make_role("stranger")
     stranger = database.connect(user=role)
-    with pytest.raises(NotPermitted, match=f"GRANT USAGE ON SCHEMA pgq_ops TO {role}"):
+    with pytest.raises(NotPermitted, match=f'GRANT USAGE ON SCHEMA pgq_ops TO "{role}"'):
         installed(stranger)
     database.execute(f"GRANT USAGE ON SCHEMA pgq_ops TO {role}; GRANT SELECT ON pgq_ops.schema_version TO {role}")
     assert installed(stranger) == newest()

@@ -22,6 +22,13 @@ def test_each_source_goes_over_the_one_before(load_text: Load) -> None:
     assert load_text(text, agent__collect_every=None).config.agent.collect_every == timedelta(seconds=2)
 
 
+def test_job_tables_stand_in_the_order_of_the_file_whichever_of_them_have_a_preset(load_text: Load) -> None:
+    mapped = 'columns.state = "s"\nstates.pending = ["p"]\nstates.running = ["r"]\nstates.dead = ["d"]\n'
+    tables = {"zeta": 'preset = "lease"\n', "mine": mapped, "alpha": 'preset = "started-at"\n', "other": mapped}
+    text = "".join(f'[job_tables.{name}]\ntable = "{name}"\n{section}' for name, section in tables.items())
+    assert list(load_text(text).config.job_tables) == list(tables)
+
+
 def test_the_origin_of_each_value_is_known(load_text: Load, emails: str) -> None:
     text = emails + 'columns.owner = "worker"\n[agent]\nlisten = ":1"\nmode = "observe"\nlog_format = "json"'
     origins = load_text(text, {"PGQ_OPS_AGENT__LISTEN": ":2", "PGQ_OPS_DSN": "x"}, agent__log_format="text").origins
