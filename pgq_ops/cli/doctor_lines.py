@@ -9,8 +9,9 @@ from rich.text import Text
 
 from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.production.verdict import Outcome
+from pgq_ops.checks.wording import counted
 from pgq_ops.cli.inspection.lines import printable, prose
-from pgq_ops.cli.inspection.screen import verdict
+from pgq_ops.cli.inspection.screen import verdict, wrong
 from pgq_ops.cli.reap_lines import lines as reap_lines
 from pgq_ops.cli.reap_report import Reaped
 from pgq_ops.cli.reap_report import Report as ReapReport
@@ -44,7 +45,7 @@ def lines(report: Report, width: int | None, *, everything: bool = False) -> lis
 
 def _table(one: Examined, width: int | None, *, everything: bool) -> Iterator[Text]:
     title = Text.assemble((printable(one.view.name), "bold"), "  ", printable(one.view.table), "  ")
-    yield title + verdict(replace(one.view, findings=one.findings))
+    yield title + _verdict(one)
     if one.view.error is not None:
         return
     for finding in one.findings:
@@ -60,6 +61,15 @@ def _table(one: Examined, width: int | None, *, everything: bool) -> Iterator[Te
             yield from _short(points, head, style, width, everything=everything)
     yield Text()
     yield from _would_do(one, width)
+
+
+def _verdict(one: Examined) -> Text:
+    """What is wrong, and where time was too short for the checklist, how much of it is not known."""
+    points = len(one.with_outcome(Outcome.UNKNOWN))
+    unchecked = Text(f"{counted(points, 'point')} could not be checked", "bold yellow")
+    if not (points and one.out_of_time):
+        return verdict(replace(one.view, findings=one.findings))
+    return Text(", ").join([*wrong(one.findings), unchecked])
 
 
 def _finding(finding: Finding, width: int | None) -> Iterator[Text]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.production import claim_index
 from pgq_ops.checks.production.examination import Examination
-from pgq_ops.checks.production.judging import POINT_LIMITS, Judged, judge
-from pgq_ops.checks.production.registry import POINTS
+from pgq_ops.checks.production.judging import POINT_LIMITS, Judged, judge_in_time
+from pgq_ops.checks.production.registry import POINTS, READING
 from pgq_ops.checks.production.verdict import Outcome
 from pgq_ops.cli.doctor_plans import Planned, plans
 from pgq_ops.cli.inspection.inspector import Inspector
+from pgq_ops.cli.inspection.section import NO_TIME, TOO_LONG
 from pgq_ops.cli.job_tables import with_found_tables
 from pgq_ops.cli.setting import session
+from pgq_ops.cli.several import united
 from pgq_ops.db.connection import Limits
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 # All is to be done within two seconds (the promise of --help), also where no index makes any look cheap: then half
 # a dozen looks take all of their time.
 _LOOK_LIMITS = Limits(statement_ms=150, lock_ms=50)
-_POINTS_SECONDS = 1.0
+_LOOK_SECONDS = 0.9
+_POINTS_SECONDS = 0.8
 _WORST_FIRST = tuple(Severity)
 
 
@@ -52,6 +54,12 @@ class Examined:
             told.add(claim_index.COVERS)
         found = [*(finding for finding in self.view.findings if finding.id not in told), *of_points]
         return tuple(sorted(found, key=lambda finding: _WORST_FIRST.index(finding.severity)))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether points could not be checked, or parts of the look not be read, for lack of time."""
+        cut = {NO_TIME, TOO_LONG} & set(self.view.not_read.values())
+        return bool(cut) or not all(one.verdict.in_time for one in self.judged)
 
     def with_outcome(self, outcome: Outcome) -> list[Judged]:
         """The points that came to this."""
@@ -92,7 +100,9 @@ class Report:
         return sum(finding.severity == severity for one in self.tables for finding in one.findings)
 
     def failure(self) -> PgqOpsError | None:
-        """What the command ends with after showing what there is: as `inspect` does."""
+        """What the command ends with after showing what there is: as `inspect` does, but for what took too long."""
+        if any(one.judged and one.out_of_time for one in self.tables):
+            return united(one.view.error for one in self.tables if one.view.error is not None)
         return self.seen.failure()
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +112,7 @@ class Report:
 
 def examine(loaded: LoadedConfig, names: Sequence[str]) -> Report:
     """Examine the named job tables (all if none). Raises DatabaseUnreachable, NotPermitted, UsageError."""
-    with Inspector(loaded, names, limits=_LOOK_LIMITS) as inspector:
+    with Inspector(loaded, names, limits=_LOOK_LIMITS, seconds=_LOOK_SECONDS) as inspector:
         seen = inspector.look()
     with session(loaded, "examine the job tables", limits=POINT_LIMITS) as connection:
         config = with_found_tables(connection, loaded).config
@@ -112,6 +122,6 @@ def examine(loaded: LoadedConfig, names: Sequence[str]) -> Report:
 def _examined(connection: Connection, config: Config, view: TableView) -> Examined:
     if view.look is None or not view.bound:
         return Examined(view)
-    examination = Examination(connection, view.look.table, config, view.look)
-    judged = judge(examination, POINTS, time.monotonic() + _POINTS_SECONDS)
+    examination = Examination(connection, view.look.table, config, view.look, view.not_read)
+    judged = judge_in_time(examination, POINTS, READING, _POINTS_SECONDS)
     return Examined(view, judged, plans(connection, view.look.table, config))

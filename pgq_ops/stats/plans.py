@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Plan = dict[str, Any]
 
+# 0.3 to 0.4 ms each for 2,500 partitions with three indexes (PostgreSQL 16 on two cores).
+_PLANNING_SECONDS_A_TABLE = 0.0004
+
 # A partitioned table's leaves get the aliases j_1, j_2, ...
 _JOB_ALIAS = re.compile(r"j(_\d+)?")
 
@@ -24,6 +27,11 @@ def explain(connection: Connection, statement: composing.Composable, parameters:
     row = connection.execute(query, parameters).fetchone()
     top: Plan = row[0][0]["Plan"] if row else {}
     return top
+
+
+def planning_seconds(tables: int) -> float:
+    """About how long it takes to plan a statement on a table of so many partitions, of which none is pruned."""
+    return tables * _PLANNING_SECONDS_A_TABLE
 
 
 def nodes(plan: Plan) -> Iterator[Plan]:

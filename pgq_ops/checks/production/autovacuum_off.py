@@ -41,7 +41,8 @@ def check(examination: Examination) -> Verdict:
         )
     health = examination.look.health
     if health is None:
-        return unknown("the settings of autovacuum and the last vacuums could not be read")
+        unread = "the settings of autovacuum and the last vacuums could not be read"
+        return unknown(unread + examination.why_not("relation"))
     if health.server.standby:
         return not_applicable("this server is a standby, which cannot vacuum")
     ended = {one.relation.oid for one in examination.fact(tree_tables.read) if one.past}

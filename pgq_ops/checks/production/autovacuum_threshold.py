@@ -29,7 +29,7 @@ def check(examination: Examination) -> Verdict:
     """A warning. Partitions whose time is over are left out: nothing dies there any more."""
     health = examination.look.health
     if health is None:
-        return unknown("the table's own autovacuum settings could not be read")
+        return unknown(f"the table's own autovacuum settings could not be read{examination.why_not('relation')}")
     ended = {one.relation.oid for one in examination.fact(tree_tables.read) if one.past}
     open_leaves = [leaf for leaf in health.leaves if leaf.autovacuum_enabled and leaf.oid not in ended]
     if not open_leaves:

@@ -31,7 +31,9 @@ def check(examination: Examination) -> Verdict:
     table, support = examination.table, examination.look.support
     if "attempts" not in table.fields:
         return not_applicable("attempts are not mapped, so nothing can be told of them")
-    if support is None or not (support.is_cheap(Question.PENDING) or support.is_cheap(Question.PENDING_IN_ORDER)):
+    if support is None:
+        return unknown(f"which indexes lead to the pending jobs could not be read{examination.why_not('indexes')}")
+    if not (support.is_cheap(Question.PENDING) or support.is_cheap(Question.PENDING_IN_ORDER)):
         return unknown("no index leads to the pending jobs")
     loops = _counted(examination)
     parts = [

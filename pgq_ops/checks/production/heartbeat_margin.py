@@ -69,7 +69,7 @@ def _unclear(examination: Examination) -> str:
     if len(examination.table.policies) > 1:
         return "queues have leases of their own, which one look cannot tell apart"
     if leases is None:
-        return "the leases could not be read"
+        return f"the leases could not be read{examination.why_not('leases')}"
     if leases.total("expired") or leases.total("stale"):
         return "leases have expired just now, whose workers are gone: those of others may be theirs too"
     return ""

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import errors
 
+from pgq_ops.checks.production.examination import OutOfTime
 from pgq_ops.checks.production.verdict import unknown
 from pgq_ops.checks.wording import command
 from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.db.wording import in_words
 from pgq_ops.errors import NotPermitted
+from pgq_ops.stats import partition_tree
+from pgq_ops.stats.plans import planning_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from pgq_ops.checks.production.examination import Examination
     from pgq_ops.checks.production.registry import Point
@@ -39,19 +42,31 @@ class Judged:
 def judge(
     examination: Examination, points: Iterable[Point], until: float, clock: Callable[[], float] = time.monotonic
 ) -> tuple[Judged, ...]:
-    """Judge every point; none is begun once `clock()` has passed `until`. Raises only where the connection is lost.
+    """Judge every point; no fact is read any more once `clock()` has passed `until`, and what needs none costs nothing.
 
-    The examination's connection is to have POINT_LIMITS.
+    Raises only where the connection is lost. The examination's connection is to have POINT_LIMITS.
     """
+    examination.over = lambda: clock() >= until
     with row_security(examination.connection, allowed=examination.table.all_visible_policies):
-        return tuple(
-            Judged(
-                point.ID,
-                point.TITLE,
-                _verdict(point, examination) if clock() < until else unknown("there was no time left"),
-            )
-            for point in points
-        )
+        return tuple(Judged(point.ID, point.TITLE, _verdict(point, examination)) for point in points)
+
+
+def judge_in_time(
+    examination: Examination, points: Sequence[Point], reading: Collection[Point], seconds: float
+) -> tuple[Judged, ...]:
+    """Judge every point within so many seconds, those of `reading`, which ask the job table itself, in the end.
+
+    With so many partitions that planning alone would take longer, these ask it nothing.
+    """
+    until = time.monotonic() + seconds
+    judged = judge(examination, [point for point in points if point not in reading], until)
+    try:
+        tables = len(examination.fact(partition_tree.read)) if examination.table.partitioned else 1
+    except (psycopg.Error, OutOfTime):
+        tables = 1
+    judged += judge(examination, reading, until - planning_seconds(tables))
+    order = [point.ID for point in points]
+    return tuple(sorted(judged, key=lambda one: order.index(one.id)))
 
 
 def _verdict(point: Point, examination: Examination) -> Verdict:
@@ -63,7 +78,9 @@ def _verdict(point: Point, examination: Examination) -> Verdict:
     except errors.InsufficientPrivilege as error:
         return unknown(in_words(error), _grants(examination))
     except errors.QueryCanceled:
-        return unknown(f"a statement took longer than {POINT_LIMITS.statement_ms} ms")
+        return unknown(f"a statement took longer than {POINT_LIMITS.statement_ms} ms", in_time=False)
+    except OutOfTime:
+        return unknown("there was no time left", in_time=False)
     except psycopg.Error as error:
         if is_connection_loss(error):
             raise

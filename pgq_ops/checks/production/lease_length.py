@@ -32,7 +32,8 @@ def check(examination: Examination) -> Verdict:
     if "lease_expires_at" in table.fields or "heartbeat_at" in table.fields:
         return not_applicable("workers can extend their leases; how close to the end they do is a point of its own")
     if look.support is None or Question.FINISHED not in look.support.serving:
-        return unknown("how long jobs run is known where finished_at is mapped, and an index leads to the last ones")
+        which = "how long jobs run is known where finished_at is mapped, and an index leads to the last ones"
+        return unknown(which + examination.why_not("indexes"))
     ran = examination.fact(recent_run_times.read)
     if ran.longest_seconds is None:
         return unknown("no job is known to have finished within a day")
@@ -44,7 +45,7 @@ def check(examination: Examination) -> Verdict:
             ID,
             Severity.WARNING,
             f"{counted(ran.longer, 'job')} of the last {ran.jobs:,} of {table} ran longer than the lease, up to"
-            f" {longest}: they were given to a second worker meanwhile",
+            f" {longest}: {'it was' if ran.longer == 1 else 'they were'} given to a second worker meanwhile",
             {"jobs": ran.jobs, "longer": ran.longer, "longest_seconds": round(ran.longest_seconds, 1)},
             _remedy(examination, ran),
         )

@@ -29,7 +29,7 @@ def check(examination: Examination) -> Verdict:
     if not ended:
         return not_applicable("no partition of it has a time range that is over")
     if examination.look.health is None:
-        return unknown("the ages of the partitions could not be read")
+        return unknown(f"the ages of the partitions could not be read{examination.why_not('relation')}")
     over = [leaf for leaf in examination.look.health.leaves if leaf.oid in ended]
     old = [leaf for leaf in over if _share(leaf) > _SHARE]
     if not over:

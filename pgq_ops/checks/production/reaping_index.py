@@ -20,7 +20,7 @@ def check(examination: Examination) -> Verdict:
     """The finding is the ordinary look's own."""
     look = examination.look
     if look.support is None:
-        return unknown("the planner could not be asked which indexes serve")
+        return unknown(f"the planner could not be asked which indexes serve{examination.why_not('indexes')}")
     for finding in missing_indexes.check(look):
         if finding.id == ID:
             return found(finding)

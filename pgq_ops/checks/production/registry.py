@@ -115,3 +115,6 @@ POINTS: tuple[Point, ...] = (
     missing_privileges,
     clock_skew,
 )
+
+READING: tuple[Point, ...] = (claim_index, heartbeat_margin, lease_length, handled_failures, throughput)
+"""Those that ask the job table itself: the more partitions it has, the longer that takes to plan. Judged last."""

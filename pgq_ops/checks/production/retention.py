@@ -52,7 +52,8 @@ def check(examination: Examination) -> Verdict:
     """A warning from a million rows on, info from a hundred thousand. pgq-ops advises here, and deletes nothing."""
     health = examination.look.health
     if health is None or health.statistics_lost or any(leaf.live_rows is None for leaf in health.leaves):
-        return unknown("the table's counters could not be read, or were lost in a crash")
+        lost = "the table's counters could not be read, or were lost in a crash"
+        return unknown(lost + examination.why_not("relation"))
     over = [one for one in examination.fact(tree_tables.read) if one.past]
     if over:
         return passed(f"partitioned by time: {counted(len(over), 'partition')} over, which can be dropped whole")

@@ -48,9 +48,14 @@ def _rate(examination: Examination) -> tuple[float | None, str]:
     support = examination.look.support
     if support is not None and Question.FINISHED in support.serving:
         return examination.fact(job_rate.read), "finished in the last seconds"
+    no_index = (
+        f"which indexes lead to the jobs that finished last could not be read{examination.why_not('indexes')}"
+        if support is None
+        else "no index leads to the jobs that finished last"
+    )
     seen = examination.fact(table_statements.read)
     taken = claims(seen, examination.table)
     if seen.why_not or not taken or seen.seconds < _SHORTEST_SECONDS:
         why = seen.why_not or "no claim was counted for long enough"
-        return None, f"no index leads to the jobs that finished last, and {why}"
+        return None, f"{no_index}, and {why}"
     return sum(one.rows for one in taken) / seen.seconds, "claimed on average since pg_stat_statements began"

@@ -23,13 +23,15 @@ class Outcome(StrEnum):
 class Verdict:
     """The outcome, with one sentence that holds what was seen; a finding where there is something wrong.
 
-    `remedy`: how it can be checked where it could not, as text to paste; a finding has its own.
+    `remedy`: how it can be checked where it could not, as text to paste; a finding has its own. `in_time`: false where
+    there was too little time to check it.
     """
 
     outcome: Outcome
     text: str
     finding: Finding | None = None
     remedy: str = ""
+    in_time: bool = True
 
 
 def passed(text: str) -> Verdict:
@@ -37,9 +39,9 @@ def passed(text: str) -> Verdict:
     return Verdict(Outcome.PASSED, text)
 
 
-def unknown(why: str, remedy: str = "") -> Verdict:
+def unknown(why: str, remedy: str = "", *, in_time: bool = True) -> Verdict:
     """It could not be checked, because."""
-    return Verdict(Outcome.UNKNOWN, why, remedy=remedy)
+    return Verdict(Outcome.UNKNOWN, why, remedy=remedy, in_time=in_time)
 
 
 def not_applicable(why: str) -> Verdict:

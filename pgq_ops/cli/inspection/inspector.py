@@ -33,18 +33,26 @@ if TYPE_CHECKING:
 class Inspector:
     """Use it as a context manager. `repeatedly`: each round costs little, so that rounds may follow at short intervals.
 
-    `limits` bound a look's statements, else those of the agent's probes or a little more where it looks but once.
+    `limits` bound a look's statements, else those of the agent's probes or a little more where it looks but once;
+    `seconds` what is begun of a round, for each job table.
     Its session is past any transaction pooler: there our settings, read-only among them, would reach the workers.
     """
 
     def __init__(
-        self, loaded: LoadedConfig, names: Sequence[str], *, repeatedly: bool = False, limits: Limits | None = None
+        self,
+        loaded: LoadedConfig,
+        names: Sequence[str],
+        *,
+        repeatedly: bool = False,
+        limits: Limits | None = None,
+        seconds: float | None = None,
     ) -> None:
         self._loaded = loaded
         self._given = frozenset(loaded.config.job_tables)
         self._asked = tuple(dict.fromkeys(names))
         self._names: tuple[str, ...] = ()
         self._repeatedly = repeatedly
+        self._seconds = seconds
         self._limits = limits or (PROBE_LIMITS if repeatedly else LOOK_LIMITS)
         self._session = Session(
             loaded.config.database,
@@ -111,7 +119,8 @@ class Inspector:
                     return locked_view(connection, self._loaded.config, name, database, why)
                 return TableView(name, configured, error=found, not_read={"jobs": why} if why else {})
             section = "" if name in self._given else job_table_section(name, self._loaded.config.job_tables[name])
-            reader = TableReader(found.table, thorough=not self._repeatedly, section=section)
+            thorough = not self._repeatedly
+            reader = TableReader(found.table, thorough=thorough, section=section, seconds=self._seconds)
             self._readers[name] = reader
         view = reader.read(connection, database)
         if reader.outdated:

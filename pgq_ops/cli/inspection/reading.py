@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pgq_ops import sql
 from pgq_ops.checks.look import DatabaseLook, Look
 from pgq_ops.checks.registry import findings_of
-from pgq_ops.cli.inspection.section import Section
+from pgq_ops.cli.inspection.section import TOO_LONG, Section
 from pgq_ops.cli.inspection.view import TableView
 from pgq_ops.cli.inspection.vitals import TableVitals
 from pgq_ops.db.connection import Limits, row_security
@@ -19,6 +20,7 @@ from pgq_ops.stats import dead_overview, index_support, leases, next_expiries, q
 from pgq_ops.stats.index_support import Question
 from pgq_ops.stats.job_sample import CAP
 from pgq_ops.stats.remembered import Remembered
+from pgq_ops.stats.vacuum_keepers import VacuumKeepers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,12 +51,14 @@ class TableReader:
     """Reads the table again and again, or once. With `thorough` also what no index makes cheap, up to the timeout.
 
     Each section has its own time (1 % of it at most) and its own failure; after a lock nothing else is tried in
-    the same round. `section`: see `Look`. `clock()` is monotonic seconds.
+    the same round. `section`: see `Look`. With `seconds` a round begins nothing once they are over, and does not ask
+    the planner where for the table's many partitions this would take all of them. `clock()` is monotonic seconds.
     """
 
     table: JobTable
     thorough: bool = False
     section: str = ""
+    seconds: float | None = None
     clock: Callable[[], float] = time.monotonic
     _labels: QueueLabels = field(default_factory=QueueLabels)
     _watermark: float | None = None
@@ -65,6 +69,7 @@ class TableReader:
     _dead: Section[DeadOverview] = field(init=False)
     _runs: Section[tuple[TaskRun, ...] | None] = field(init=False)
     _vitals: TableVitals = field(init=False)
+    _keepers: VacuumKeepers = field(default_factory=VacuumKeepers)
 
     def __post_init__(self) -> None:
         self._support = Section("indexes", self.clock)
@@ -87,12 +92,18 @@ class TableReader:
         `database`: what was read for all job tables together.
         """
         collected_at = moment(connection)
+        if self.seconds is not None:
+            until = self.clock() + self.seconds
+            for section in self._sections():
+                section.until = until
+        self._vitals.read_counters(connection)
+        self._runs.look(lambda: task_runs.read(connection, self.table))
         with row_security(connection, allowed=self.table.all_visible_policies):
             self._look_at_jobs(connection)
         self._look_at_dead_letters(connection)
-        self._vitals.read(connection, busy=self._depths.why if self._depths.busy else "")
-        self._runs.look(lambda: task_runs.read(connection, self.table))
+        self._vitals.read_claims(connection, busy=self._depths.why if self._depths.busy else "")
         runs = self._runs.value
+        shared = database or DatabaseLook()
         look = Look(
             self.table,
             self._depths.value,
@@ -103,8 +114,8 @@ class TableReader:
             best_claim=self._vitals.best_claim,
             claim_statements=self._vitals.statements.value,
             ready_locked=self._vitals.locked.value,
-            health=self._vitals.health.value,
-            database=database or DatabaseLook(),
+            health=self._keepers.told(self._vitals.health.value, shared.horizon),
+            database=shared,
             section=self.section,
         )
         sections = self._sections()
@@ -127,21 +138,21 @@ class TableReader:
 
     def _look_at_jobs(self, connection: Connection) -> None:
         if self._support.value is None or self._support.age_seconds >= _SUPPORT_SECONDS:
-            self._support.look(lambda: index_support.read(connection, self.table))
+            within = math.inf if self.seconds is None else self.seconds
+            self._support.look(lambda: index_support.read(connection, self.table, within_seconds=within))
         support = self._support.value
         if support is None:
-            for section in (self._depths, self._leases, self._expiries):
-                section.skip(self._support.why)
-            return
-        self._depths.look(lambda: self._read_depths(connection, support))
-        if self._depths.busy:
+            self._depths.skip(self._support.why)
+        else:
+            self._depths.look(lambda: self._read_depths(connection, support))
+        if self._depths.busy or (support is None and self._support.why != TOO_LONG):
             self._leases.skip(self._depths.why)
             self._expiries.skip(self._depths.why)
             return
         if not (self.table.has_lease and "running" in self.table.states):
             self._leases.skip(NO_LEASES)
             self._expiries.skip(NO_LEASES)
-        elif not (self.thorough or support.is_cheap(Question.RUNNING)):
+        elif not (self.thorough or (support is not None and support.is_cheap(Question.RUNNING))):
             self._leases.skip(NO_INDEX)
             self._expiries.skip(NO_INDEX)
         else:

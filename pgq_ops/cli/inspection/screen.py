@@ -15,7 +15,7 @@ from pgq_ops.cli.inspection.queue_lines import queue_lines
 from pgq_ops.cli.inspection.vital_lines import vital_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.finding import Finding
     from pgq_ops.cli.inspection.view import Round, TableView
@@ -46,15 +46,20 @@ def verdict(view: TableView) -> Text:
     """What is wrong with a job table, in three words."""
     if view.error is not None:
         return Text("cannot be looked at", "bold red")
-    found = {severity: sum(one.severity is severity for one in view.findings) for severity in Severity}
-    parts = [
+    parts = wrong(view.findings)
+    if view.not_read.keys() & {"indexes", "jobs", "leases"}:
+        parts.append(Text("not everything could be read", "bold yellow"))
+    return Text(", ").join(parts) if parts else Text("nothing is wrong", "green")
+
+
+def wrong(findings: Sequence[Finding]) -> list[Text]:
+    """How many findings there are of each severity, the worst first."""
+    found = {severity: sum(one.severity is severity for one in findings) for severity in Severity}
+    return [
         Text(f"{number} {severity}{'s' if number > 1 and severity is Severity.WARNING else ''}", _STYLES[severity])
         for severity, number in found.items()
         if number
     ]
-    if view.not_read.keys() & {"indexes", "jobs", "leases"}:
-        parts.append(Text("not everything could be read", "bold yellow"))
-    return Text(", ").join(parts) if parts else Text("nothing is wrong", "green")
 
 
 def _table(view: TableView, seen: Round, width: int | None, most: int, *, reasons: bool) -> Iterator[Text]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NO_TIME = "there was no time left"
+TOO_LONG = "took too long"
+
 # SQLSTATE class 42: something named in the statement is not there, or not permitted.
 _NAMES_OR_RIGHTS = "42"
 
@@ -27,7 +31,7 @@ class Section(Generic[T]):
     """A look that is repeated in its time: one that took t not before 100 t. `clock()` is monotonic seconds.
 
     `why` says why there is no value; `busy`, that a lock stood in the way; `outdated`, that the table is not
-    (or no longer) as the statement took it to be.
+    (or no longer) as the statement took it to be. Once `clock()` has passed `until` nothing more is read.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Section(Generic[T]):
     why: str = ""
     busy: bool = False
     outdated: bool = False
+    until: float = math.inf
     _pace: Pace = field(init=False)
     _read_at: float = 0.0
 
@@ -52,6 +57,9 @@ class Section(Generic[T]):
         if not self._pace.is_due(self.name):
             return
         began = self.clock()
+        if began >= self.until:
+            self.skip(NO_TIME)
+            return
         try:
             value = read()
         except NotPermitted as error:
@@ -84,5 +92,5 @@ def reason(error: psycopg.Error) -> str:
     if is_busy(error):
         return "locked by another session just now"
     if isinstance(error, errors.QueryCanceled):
-        return "took too long"
+        return TOO_LONG
     return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())

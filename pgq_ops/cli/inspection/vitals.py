@@ -51,10 +51,13 @@ class TableVitals:
         """All of them."""
         return self.claim, self.statements, self.locked, self.health
 
-    def read(self, connection: Connection, *, busy: str = "") -> None:
-        """Look at what is due. `busy`: why nothing is asked of the table itself in this round; empty if it is."""
+    def read_counters(self, connection: Connection) -> None:
+        """Look at what is due of that which asks nothing of the table itself."""
         self.health.look(lambda: self._watch.watched(table_health.read(connection, self.table), self.clock()))
         self.statements.look(lambda: claim_statements.read(connection, self.table))
+
+    def read_claims(self, connection: Connection, *, busy: str = "") -> None:
+        """Look at what is due of the rest. `busy`: why nothing is asked of the table in this round; empty if it is."""
         if busy:
             self.claim.skip(busy)
             self.locked.skip(busy)

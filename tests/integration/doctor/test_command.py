@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.checks.production import connection_headroom, fsync_off, invalid_indexes, lease_mapped, missing_privileges
 from pgq_ops.checks.production.judging import POINT_LIMITS, judge
-from pgq_ops.checks.production.registry import POINTS
-from pgq_ops.checks.production.verdict import passed
+from pgq_ops.checks.production.registry import POINTS, READING
+from pgq_ops.checks.production.verdict import Outcome, passed
+from pgq_ops.cli import doctor_report
 from pgq_ops.cli.doctor_lines import lines
 from pgq_ops.cli.doctor_report import examine
 from pgq_ops.errors import DatabaseUnreachable, NotPermitted
 from pgq_ops.schema import versions
+from pgq_ops.stats import plans
 from tests.support.agent import wait_until
-from tests.support.doctor_points import doctor
+from tests.support.doctor_points import BY_RUN_AT, YEARS, doctor
 from tests.support.inspection import loaded
-from tests.support.jobs import FIELD, SMALL, create_field_table
+from tests.support.jobs import FIELD, FIELD_TABLE, SMALL, create_field_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,12 +110,52 @@ def test_a_lost_connection_ends_it(jobs: Database) -> None:
     assert after.asked == []
 
 
-def test_no_point_is_begun_once_the_time_is_up(jobs: Database) -> None:
+def test_no_fact_is_read_once_the_time_is_up_and_what_is_known_costs_nothing(jobs: Database) -> None:
     moments = iter([1.0, 2.0, 3.0])
-    asked = [Asking("SELECT 1"), Asking("SELECT 2"), Asking("SELECT 3")]
-    judged = judge(doctor(jobs).examination, asked, 2.5, lambda: next(moments))
-    assert [one.verdict.text for one in judged] == ["so it did", "so it did", "there was no time left"]
-    assert asked[2].asked == []
+    points = (fsync_off, missing_privileges, invalid_indexes, connection_headroom, lease_mapped)
+    judged = judge(doctor(jobs).examination, points, 2.5, lambda: next(moments))
+    outcomes = [(one.verdict.outcome, one.verdict.in_time) for one in judged]
+    assert outcomes == [("finding", True), ("passed", True), ("unknown", False), ("passed", True), ("passed", True)]
+    assert judged[2].verdict.text == "there was no time left"
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_without_time_it_says_how_much_it_did_not_check_and_checks_what_costs_nothing(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    database.execute(BY_RUN_AT if partitions else FIELD_TABLE)
+    for name, bounds in list(YEARS.items())[:partitions]:
+        database.execute(f"CREATE TABLE {name} PARTITION OF jobs FOR VALUES FROM {bounds}")
+    for name in ("_LOOK_SECONDS", "_POINTS_SECONDS"):
+        monkeypatch.setattr(doctor_report, name, 0.0)
+    report = report_of(database, tmp_path)
+    [table] = report.tables
+    free = {"no-lease", "no-attempts", "no-backoff-column", "no-dead-state"}
+    assert free <= {one.id for one in table.with_outcome(Outcome.PASSED)}
+    unchecked = len(table.with_outcome(Outcome.UNKNOWN))
+    assert unchecked > 20
+    assert f"{unchecked} points could not be checked" in text_of(report)
+    assert "nothing is wrong" not in text_of(report)
+    assert report.failure() is None
+
+
+def test_points_that_ask_the_table_come_last_and_not_at_all_where_planning_takes_too_long(
+    partitioned: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partitioned.execute("INSERT INTO jobs (status, lease_until) VALUES ('running', now() - interval '1 h')")
+    assert {one.ID for one in READING} < {one.ID for one in POINTS}
+    monkeypatch.setattr(plans, "_PLANNING_SECONDS_A_TABLE", 10.0)
+    report = report_of(partitioned, tmp_path)
+    [table] = report.tables
+    assert [one.id for one in table.judged] == [point.ID for point in POINTS]
+    verdicts = {one.id: one.verdict for one in table.judged}
+    assert verdicts["claim-index-unfit"].text == "there was no time left"
+    assert "took too long" in verdicts["no-running-index"].text
+    assert verdicts["fsync-off"].outcome == "finding"
+    assert "expired-leases" in {
+        finding.id for finding in table.findings
+    }  # the jobs that are stuck are told all the same
+    assert "points could not be checked" in text_of(report)
 
 
 def test_a_fact_that_could_not_be_read_is_not_asked_for_again(jobs: Database) -> None:
@@ -156,7 +199,11 @@ def test_nothing_waits_behind_an_exclusive_lock_on_the_table(
     outcomes = {one.id: one.verdict for one in table.judged}
     assert len(outcomes) == len(POINTS)
     assert outcomes["no-lease"].outcome == "passed"
-    assert outcomes["claim-index-unfit"].text == "locked by another session just now"
+    locked = "locked by another session just now"
+    assert outcomes["claim-index-unfit"].text == locked
+    for point in ("retries-without-end", "no-running-index", "late-heartbeats", "near-the-ceiling"):
+        assert locked in outcomes[point].text
+        assert "no index leads" not in outcomes[point].text
     assert [one.why_not for one in table.planned] == ["locked by another session just now"]
     assert isinstance(report.failure(), DatabaseUnreachable)
     holder.rollback()
