@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.index_advice import pending_index
+from pgq_ops.checks.left_rows import are_let_go
 from pgq_ops.checks.pasted_sql import plain
+from pgq_ops.checks.remedy_steps import steps
 from pgq_ops.stats.index_support import Question
 from pgq_ops.units import format_duration
 
@@ -45,6 +47,7 @@ def _remedy(look: Look) -> str:
     limit = look.database.warn_after_seconds
     holders = look.database.horizon.holders if look.database.horizon is not None else ()
     lasting = [holder.remedy for holder in holders if holder.seconds is None or holder.seconds >= limit]
-    first = [f"# who keeps VACUUM from dead rows, first:\n{lasting[0]}"] if lasting else []
+    if look.health is not None and any(are_let_go(look, leaf) for leaf in look.health.leaves):
+        lasting = []
     table = plain(look.table.relation.sql)
-    return "\n".join([*first, f"# then, in psql:\nVACUUM (INDEX_CLEANUP ON) {table};\nANALYZE {table};"])
+    return steps(*lasting[:1], f"VACUUM (INDEX_CLEANUP ON) {table};\nANALYZE {table};")

@@ -17,7 +17,9 @@ from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.holder_words import evidence, holding
 from pgq_ops.checks.horizon_held import MANY_XIDS
 from pgq_ops.checks.leaf_words import numbers, vacuum
+from pgq_ops.checks.left_rows import ROWS_A_TRANSACTION, are_let_go, left_most, letting_go
 from pgq_ops.checks.pasted_sql import plain
+from pgq_ops.checks.remedy_steps import steps
 from pgq_ops.checks.wording import counted
 from pgq_ops.units import format_duration
 
@@ -28,14 +30,13 @@ if TYPE_CHECKING:
     from pgq_ops.stats.horizon import Holder
     from pgq_ops.stats.table_health import LeafHealth, TableHealth
 
-# Of what a transaction changes, 1,000 rows are a large batch: so many dead rows at most it took to make one of them
-# older. A holder behind which fewer transactions lie came after these dead rows.
-_ROWS_A_TRANSACTION = 1_000
 # Without a holder each claim marks the dead entries that it meets, so that fewer than these are soon passed over
 # (postgres-facts.md: 1,406 pages at the first look and 195 at the second).
 _MANY_ROWS = 5_000
 # What is left to be named after the leaf with most of them.
 _SHARE = 0.1
+# After so many of autovacuum's rounds over the database it should have come.
+_ROUNDS = 2
 
 (CLAIMS_COSTLY,) = IDS = ("claims-costly",)
 
@@ -54,12 +55,13 @@ def check(look: Look) -> Iterator[Finding]:
         return
     rows = "dead rows (how many is not known)" if dead is None else counted(dead, "dead row")
     if holder is not None:
-        since = _since(health, holder)
-        why = f"{rows} cannot be removed{since}, because {holding(holder)}"
+        since, sure = _since(health, holder), _is_sure(look, leaves, holder)
+        which = f"cannot be removed{since}" if sure else f"are in the way, and what died{since} cannot be removed"
+        why = f"{rows} {which}, because {holding(holder)}"
     elif overlap:
         why = f"{rows} cannot be removed, because short transactions overlap: there is always an old one"
     else:
-        why = f"there are {rows} in the way, and {_left_alone(health, leaves)}"
+        why = f"there are {rows} in the way{_left_alone(look, health, leaves)}"
     yield Finding(
         CLAIMS_COSTLY,
         Severity.CRITICAL if toll.slow else Severity.WARNING,
@@ -82,9 +84,11 @@ def _holder(look: Look, leaves: Sequence[LeafHealth], dead: int | None) -> Holde
     if horizon is None or not horizon.holders:
         return None
     oldest = horizon.holders[0]
+    if are_let_go(look, leaves[0]):
+        return None
     if any(_left_by_vacuum(look, leaf, oldest) for leaf in leaves):
         return oldest
-    if oldest.xid_age * _ROWS_A_TRANSACTION < (dead or 0):
+    if oldest.xid_age * ROWS_A_TRANSACTION < (dead or 0):
         return None
     long = oldest.xid_age >= MANY_XIDS if oldest.seconds is None else oldest.seconds >= look.database.warn_after_seconds
     return oldest if long or oldest.state == "inactive" else None
@@ -92,10 +96,16 @@ def _holder(look: Look, leaves: Sequence[LeafHealth], dead: int | None) -> Holde
 
 def _left_by_vacuum(look: Look, leaf: LeafHealth, holder: Holder) -> bool:
     """Whether a vacuum has come since the holder began, and left most of the leaf's dead rows."""
-    if leaf.outcome is None or look.health is None or leaf.last_vacuumed is None or holder.seconds is None:
+    if look.health is None or leaf.last_vacuumed is None or holder.seconds is None:
         return False
     came_after = look.health.at - leaf.last_vacuumed <= holder.seconds
-    return came_after and leaf.outcome.left_rows * 2 >= (leaf.dead_rows or 0) > 0
+    return came_after and left_most(leaf) and not are_let_go(look, leaf)
+
+
+def _is_sure(look: Look, leaves: Sequence[LeafHealth], holder: Holder) -> bool:
+    """Whether a vacuum has shown that these rows are kept, or at least a transaction has come for each since."""
+    dead = look.health.dead_rows if look.health is not None else None
+    return holder.xid_age >= (dead or 0) or any(_left_by_vacuum(look, leaf, holder) for leaf in leaves)
 
 
 def _overlaps(look: Look) -> bool:
@@ -110,19 +120,30 @@ def _since(health: TableHealth, holder: Holder) -> str:
     return f" since {began:%H:%M} UTC" if began.date() == now.date() else f" since {began:%Y-%m-%d %H:%M} UTC"
 
 
-def _left_alone(health: TableHealth, leaves: Sequence[LeafHealth]) -> str:
+def _left_alone(look: Look, health: TableHealth, leaves: Sequence[LeafHealth]) -> str:
     """Why nobody has removed the dead rows of the worst leaf."""
     worst = leaves[0]
     if worst.vacuum_running:
-        return "a vacuum is at work"
+        return ", and a vacuum is at work"
+    if are_let_go(look, worst):
+        return f" that the last vacuum could not remove: {letting_go(worst)}, so that VACUUM can remove them now"
     if not worst.autovacuum_enabled:
-        return f"autovacuum is off for {worst.relation}"
+        return f", and autovacuum is off for {worst.relation}"
     if (worst.dead_rows or 0) <= worst.vacuum_threshold:
-        return f"autovacuum comes to {worst.relation} only at {round(worst.vacuum_threshold):,}"
-    if worst.last_vacuumed is None:
-        return f"autovacuum does not keep up with {worst.relation}: no vacuum was ever seen there"
-    ago = format_duration(round(max(0.0, health.at - worst.last_vacuumed)))
-    return f"autovacuum does not keep up with {worst.relation}: the last vacuum was {ago} ago"
+        return f", and autovacuum comes to {worst.relation} only at {round(worst.vacuum_threshold):,}"
+    ago = None if worst.last_vacuumed is None else max(0.0, health.at - worst.last_vacuumed)
+    round_seconds = health.server.naptime_seconds
+    if not _is_late(worst, ago, round_seconds):
+        return f", and autovacuum is due at {worst.relation}: it looks there every {format_duration(round_seconds)}"
+    last = "no vacuum was ever seen there" if ago is None else f"the last vacuum was {format_duration(round(ago))} ago"
+    return f", and autovacuum does not keep up with {worst.relation}: {last}"
+
+
+def _is_late(leaf: LeafHealth, ago: float | None, round_seconds: float) -> bool:
+    """Whether autovacuum should have come: by how long the rows have been there, else by the last vacuum."""
+    if leaf.over_seconds is not None:
+        return leaf.over_seconds >= _ROUNDS * round_seconds
+    return ago is not None and ago >= round_seconds
 
 
 def _evidence(look: Look, leaves: Sequence[LeafHealth], holder: Holder | None) -> dict[str, Any]:
@@ -138,8 +159,12 @@ def _evidence(look: Look, leaves: Sequence[LeafHealth], holder: Holder | None) -
 def _remedy(look: Look, leaves: Sequence[LeafHealth], holder: Holder | None) -> str:
     """The holder's end, then a vacuum of the hot leaves, indexes included: claims step over the entries there."""
     command = vacuum(look, leaves, "INDEX_CLEANUP on")
+    if holder is not None and _is_sure(look, leaves, holder):
+        return steps(holder.remedy, command)
     if holder is not None:
-        return f"{holder.remedy}\n# then, in psql:\n{command}"
+        return steps(command, holder.remedy, then="only where that does not remove them, and before it is run again")
+    if are_let_go(look, leaves[0]):
+        return command
     late = [leaf for leaf in leaves if leaf.autovacuum_enabled and (leaf.dead_rows or 0) <= leaf.vacuum_threshold]
     sooner = [
         f"ALTER TABLE {plain(leaf.relation.sql)} SET"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.holder_words import remedies
 from pgq_ops.checks.horizon_held import guilty_of
 from pgq_ops.checks.leaf_words import numbers, vacuum
+from pgq_ops.checks.left_rows import are_let_go
+from pgq_ops.checks.remedy_steps import steps
+from pgq_ops.checks.session_words import MOST_NAMED
 from pgq_ops.checks.wording import counted
 from pgq_ops.units import format_duration
 
@@ -75,10 +77,10 @@ def _why(leaf: LeafHealth, health: TableHealth) -> str:
 
 def _remedy(look: Look, leaves: list[LeafHealth]) -> str:
     command = vacuum(look, leaves, "VERBOSE")
-    guilty = guilty_of(look) if any(_left(leaf) for leaf in leaves) else []
+    guilty = guilty_of(look) if any(_left(leaf) and not are_let_go(look, leaf) for leaf in leaves) else []
     if not guilty:
         return f"-- it tells what it cannot remove, and why:\n{command}"
-    return f"# first end what keeps them, the oldest first:\n{remedies(guilty)}\n-- then:\n{command}"
+    return steps(*dict.fromkeys(one.remedy for one in guilty[:MOST_NAMED]), command)
 
 
 def _ago(leaf: LeafHealth, health: TableHealth) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.checks.remedy_steps import steps
 from pgq_ops.checks.session_words import MOST_NAMED, lasting
 from pgq_ops.stats.horizon_remedies import CLIENT
 from pgq_ops.stats.session_ending import printed
@@ -18,7 +19,7 @@ _IDLE = "idle in transaction"
 
 def holding(holder: Holder) -> str:
     """A clause such as `session 4242 (report-job, user bi) has been idle in transaction for 42m`."""
-    who, last = _named(holder), lasting(holder.seconds)
+    who, last = named(holder), lasting(holder.seconds)
     if holder.database:
         who += f" of database {holder.database}"
     if holder.kind == "standby":
@@ -55,14 +56,15 @@ def evidence(holders: Sequence[Holder]) -> list[dict[str, Any]]:
 
 def remedies(holders: Sequence[Holder]) -> str:
     """What makes the first of them let go, each text once."""
-    return "\n".join(dict.fromkeys(one.remedy for one in holders[:MOST_NAMED]))
+    return steps(*dict.fromkeys(one.remedy for one in holders[:MOST_NAMED]))
 
 
 def _use(holder: Holder) -> str:
     return "has not come back" if holder.state == "inactive" else "uses it"
 
 
-def _named(holder: Holder) -> str:
+def named(holder: Holder) -> str:
+    """`session 4242 (report-job, user bi)`, or what other kind of holder it is."""
     user = f"user {holder.user}" if holder.user else ""
     if holder.kind == "slot":
         return f'replication slot "{holder.name}"'

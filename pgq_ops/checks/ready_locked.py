@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgq_ops.checks import oldest_ready
 from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.remedy_steps import steps
 from pgq_ops.checks.session_words import MOST_NAMED, lasting
 from pgq_ops.checks.wording import counted
 from pgq_ops.stats.session_ending import prepared_remedy, printed, remedy
@@ -48,7 +49,7 @@ def check(look: Look) -> Iterator[Finding]:
             "locked": seen.locked,
             "holders": [_evidence(holder) for holder in stuck[:MOST_NAMED]],
         },
-        "\n".join(_remedy(holder) for holder in stuck[:MOST_NAMED]),
+        steps(*(_remedy(holder) for holder in stuck[:MOST_NAMED])),
     )
 
 

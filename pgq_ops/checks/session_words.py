@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.checks.remedy_steps import steps
 from pgq_ops.checks.wording import counted
 from pgq_ops.stats.blocking import PREPARED
 from pgq_ops.units import format_duration
@@ -57,4 +58,4 @@ def evidence(sessions: Sequence[Transaction]) -> list[dict[str, Any]]:
 
 def remedies(sessions: Sequence[Transaction]) -> str:
     """The commands that end the first of them."""
-    return "\n".join(one.remedy for one in sessions[:MOST_NAMED])
+    return steps(*(one.remedy for one in sessions[:MOST_NAMED]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.holder_words import remedies
 from pgq_ops.checks.leaf_words import numbers, vacuum
+from pgq_ops.checks.remedy_steps import steps
+from pgq_ops.checks.session_words import MOST_NAMED
 from pgq_ops.checks.wording import counted
 
 if TYPE_CHECKING:
@@ -72,4 +73,4 @@ def _remedy(look: Look, leaves: list[LeafHealth]) -> str:
         for holder in (horizon.holders if horizon is not None else ())
         if any(holder.xid_age > _late_at(leaf.settings.freeze_max_age) for leaf in leaves)
     ]
-    return f"# first end what holds it back:\n{remedies(keeping)}\n-- then:\n{command}" if keeping else command
+    return steps(*dict.fromkeys(one.remedy for one in keeping[:MOST_NAMED]), command)

@@ -35,7 +35,7 @@ def told(facts: JobFacts) -> Iterator[Said]:
 def remedy(lock: RowLock) -> tuple[str, ...]:
     """The command that ends it; none where it is not known what would."""
     if lock.gid is not None:
-        return (session_ending.prepared_remedy(lock.gid),)
+        return tuple(session_ending.prepared_remedy(lock.gid).splitlines())
     if lock.pid is None:
         return ()
     return (session_ending.remedy(lock.pid, lock.started, superuser=lock.superuser),)

@@ -26,6 +26,7 @@ from pgq_ops.job_table.queue_labels import queue_labels
 from pgq_ops.probes.database_memory import DatabaseMemory
 from pgq_ops.probes.memory import Memory
 from pgq_ops.probes.registry import DATABASE_PROBES, PROBES
+from pgq_ops.stats.vacuum_keepers import VacuumKeepers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,6 +51,7 @@ class _Known:
     memory: Memory
     runs: Runs
     looked_at: float | None = None
+    keepers: VacuumKeepers = field(default_factory=VacuumKeepers)
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ class Collector:
             return self._not_reached(table, error)
         if known.runs.success.get("jobs"):
             known.looked_at = now
+        database = self._database_look()
         look = Look(
             table,
             memory.depths,
@@ -133,8 +136,8 @@ class Collector:
             best_claim=memory.best_claim,
             claim_statements=memory.claim_statements,
             ready_locked=memory.ready_locked,
-            health=memory.health,
-            database=self._database_look(),
+            health=known.keepers.told(memory.health, database.horizon),
+            database=database,
         )
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(known, findings))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.job_table.pasting import in_one_line, pasted
+from pgq_ops.job_table.quoting import literal
 from pgq_ops.stats.session_ending import prepared_remedy, remedy
 
 if TYPE_CHECKING:
@@ -29,11 +31,7 @@ def remedy_of(kind: str, row: Row, elsewhere: str = "") -> str:
     if kind == "slot":
         return _slot(row.name or "")
     if kind == "prepared":
-        where = f"database {elsewhere}" if elsewhere else "its database"
-        return (
-            f"-- in {where}; COMMIT PREPARED instead where its transaction manager has decided so\n"
-            f"{prepared_remedy(row.name or '')}"
-        )
+        return prepared_remedy(row.name or "", elsewhere)
     return _session(row, elsewhere)
 
 
@@ -41,7 +39,7 @@ def _slot(name: str) -> str:
     return (
         "-- nobody uses the slot: start its standby again, or, where that is gone for good, drop it (a standby that\n"
         "-- comes back later must be made anew if the WAL that it needs is gone)\n"
-        f"SELECT pg_drop_replication_slot('{name}');"
+        f"SELECT pg_drop_replication_slot({pasted(literal(name))});"
     )
 
 
@@ -49,7 +47,7 @@ def _session(row: Row, elsewhere: str) -> str:
     pid = row.pid or 0
     if elsewhere and row.began is not None:
         return (
-            f"-- it is in database {elsewhere}\nSELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            f"-- it is in database {in_one_line(elsewhere)}\nSELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             f" WHERE pid = {pid} AND extract(epoch FROM xact_start) = {row.began};"
         )
     if row.backend_type == _AUTOVACUUM:
@@ -57,4 +55,4 @@ def _session(row: Row, elsewhere: str) -> str:
         return f"{why}\nSELECT pg_cancel_backend({pid});"
     if row.backend_type in {CLIENT, None}:
         return remedy(pid, row.began, superuser=bool(row.superuser))
-    return f"-- a {row.backend_type}\nSELECT pg_terminate_backend({pid});"
+    return f"-- a {in_one_line(row.backend_type)}\nSELECT pg_terminate_backend({pid});"

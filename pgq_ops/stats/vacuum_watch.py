@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pgq_ops.stats.horizon import Holder
     from pgq_ops.stats.table_health import LeafHealth, TableHealth
 
 
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 class VacuumOutcome:
     """What the last vacuum did, as far as the looks around it tell: it removed, and left, at least so many dead rows.
 
-    What it left it was not able to remove.
+    What it left it was not able to remove. `under`: who held the horizon back the most when it began, if that is known
+    and anybody did.
     """
 
     removed_rows: int
     left_rows: int
+    under: Holder | None = None
 
 
 @dataclass(frozen=True, slots=True)

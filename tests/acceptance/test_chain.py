@@ -108,11 +108,10 @@ def test_a_held_snapshot_is_named_ended_and_over(stage: Stage, make_role: Roles)
         assert seen["claim"]["buffers"] >= costs
         assert [one["pid"] for one in seen["horizon"]["holders"]] == [pid]
 
-        command, note, *statements = chain["remedy"].splitlines()
-        assert note == "# then, in psql:"
-        program, *arguments = shlex.split(command)
-        assert program == "pgq-ops"
-        ended = run(*arguments, "--yes", cwd=stage.folder, variables={"PGQ_OPS_DSN": database.dsn})
+        lines = [line for line in chain["remedy"].splitlines() if not line.startswith(("#", "--"))]
+        [command], statements = ([one for one in lines if one.startswith("pgq-ops ") is ours] for ours in (True, False))
+        _, *arguments = shlex.split(command)
+        ended = run(*arguments, cwd=stage.folder, variables={"PGQ_OPS_DSN": database.dsn})
         assert ended.returncode == 0, ended.stderr
         with pytest.raises(psycopg.OperationalError):
             report.execute("SELECT 1")
@@ -128,6 +127,6 @@ def test_a_held_snapshot_is_named_ended_and_over(stage: Stage, make_role: Roles)
         wait_until(lambda: database.value(closed), 20, "the closing in the flight recorder")
     [remembered] = of_the_chain(stage.read("findings", "--at", then)["findings"])
     assert remembered["evidence"]["holder"]["pid"] == pid
-    assert remembered["remedy"].splitlines()[0] == command
+    assert command in remembered["remedy"].splitlines()
     assert remembered["open"] is False
     assert remembered["worst_severity"] == "critical"

@@ -91,7 +91,7 @@ def test_the_document_has_the_same_as_plain_values(ground: Ground) -> None:
     assert report["seconds"] >= report["idle_seconds"] >= 0
     assert worker["idle_seconds"] is None
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", report["started_at"])
-    assert report["remedy"] == f"pgq-ops transactions end {ground.session}"
+    assert report["remedy"] == f"pgq-ops transactions end --yes {ground.session}"
 
 
 def test_where_nothing_is_open_the_list_says_so(database: Database, tmp_path: Path) -> None:

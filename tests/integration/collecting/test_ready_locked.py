@@ -224,7 +224,7 @@ def test_a_transaction_that_is_older_is_named_until_it_ends(database: Database, 
     started = "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s"
     session = f"{worker.info.backend_pid}@{database.value(started, [worker.info.backend_pid])}"
     assert holder["session"] == session
-    assert finding.remedy == f"pgq-ops transactions end {session}"
+    assert finding.remedy == f"pgq-ops transactions end --yes {session}"
     assert finding.summary.startswith(
         "2 of the first 5 ready jobs of public.jobs are locked, and no claim gets them: 2 by"
     )

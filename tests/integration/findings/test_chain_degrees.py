@@ -51,8 +51,8 @@ def churn(jobs: Database) -> None:
     wait_until(lambda: counted(jobs, "n_dead_tup") >= ROUNDS * 1000, what="counted dead rows")
 
 
-def held(jobs: Database) -> psycopg.Connection[Any]:
-    report = jobs.connect(application_name="report-job", autocommit=False)
+def held(jobs: Database, **settings: str) -> psycopg.Connection[Any]:
+    report = jobs.connect(application_name="report-job", autocommit=False, **settings)
     report.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     report.execute("SELECT 1")
     return report

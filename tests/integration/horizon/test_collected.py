@@ -85,7 +85,7 @@ def test_a_session_that_holds_too_long_is_named_until_its_remedy_was_run(jobs: D
         in finding.summary
     )
     [told] = finding.evidence["holders"]
-    assert finding.remedy == f"pgq-ops transactions end {told['session']}"
+    assert finding.remedy == f"pgq-ops transactions end --yes {told['session']}"
     assert str(told["session"]).startswith(f"{pid}@")
     seen.collector.warn_after_seconds = 60.0
     seen.healthy()

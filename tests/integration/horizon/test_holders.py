@@ -88,7 +88,7 @@ def test_a_holder_is_told_with_its_ages_who_it_is_and_what_it_does(ground: Groun
         "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s", [found.pid]
     )
     assert found.started == started
-    assert found.remedy == f"pgq-ops transactions end {found.pid}@{started}"
+    assert found.remedy == f"pgq-ops transactions end --yes {found.pid}@{started}"
     ground.agree(kept=7)
 
 

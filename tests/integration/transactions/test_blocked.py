@@ -80,7 +80,7 @@ def test_the_chain_is_told_from_a_claim_over_ddl_to_the_forgotten_transaction(jo
     assert (finding.evidence["end"]["pid"], finding.evidence["behind_the_end"]) == (pid(reader), 2)
     assert "more text" not in str(finding), "no statement's text reaches a finding"
     [transaction] = [one for one in transactions.read(jobs.connect()).sessions if one.pid == pid(reader)]
-    assert finding.remedy == f"pgq-ops transactions end {transaction.session}"
+    assert finding.remedy == f"pgq-ops transactions end --yes {transaction.session}"
     reader.close()
     wait_until(lambda: not seen(jobs).waiters)
     collection.healthy()
@@ -143,7 +143,10 @@ def test_a_prepared_transaction_at_the_end_is_named_with_its_remedy(jobs: Databa
     collection.collect()
     finding = collection.finding("blocked-sessions")
     assert 'behind prepared transaction "it\'s 100%%" (user postgres), which is prepared' in finding.summary
-    assert finding.remedy == "ROLLBACK PREPARED 'it''s 100%%';"
+    assert finding.remedy.splitlines() == [
+        "-- in its database; COMMIT PREPARED instead where its transaction manager has decided so",
+        "ROLLBACK PREPARED 'it''s 100%%';",
+    ]
     jobs.execute(finding.remedy)
     wait_until(lambda: not seen(jobs).waiters)
     waiter.cancel()

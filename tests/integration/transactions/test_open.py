@@ -136,7 +136,7 @@ def test_who_is_a_superuser_is_told_and_gets_another_remedy(jobs: Database, make
     role = make_role("worker")
     plain, super_ = (opened(jobs, "app", "SELECT 1", **options) for options in ({"user": role}, {}))
     one, other = transaction_of(jobs, plain), transaction_of(jobs, super_)
-    assert (one.superuser, one.user, one.remedy) == (False, role, f"pgq-ops transactions end {one.session}")
+    assert (one.superuser, one.user, one.remedy) == (False, role, f"pgq-ops transactions end --yes {one.session}")
     assert other.superuser
     jobs.execute(other.remedy.partition(";")[0])
     with pytest.raises(psycopg.OperationalError):

@@ -64,6 +64,7 @@ HOLDER = Holder(
     started="1796030040.000000",
     backend_type="client backend",
 )
+OTHER = replace(HOLDER, pid=5, name="other", started="1796030050.000000", remedy="pgq-ops transactions end 5@1")
 SESSION = Transaction(
     pid=4242,
     started="1796030040.000000",
@@ -107,8 +108,9 @@ def test_the_chain_is_one_sentence_with_its_numbers_and_the_commands_that_end_it
     assert (chain.evidence["buffers"], chain.evidence["healthy_buffers"]) == (10_199, 3)
     assert chain.evidence["dead_rows"] == {"public.jobs": 80_000}
     assert chain.remedy.splitlines() == [
+        "# in a shell:",
         "pgq-ops transactions end 4242@1796030040.000000",
-        "# then, in psql:",
+        "-- then, in psql:",
         'VACUUM (INDEX_CLEANUP on, TRUNCATE off) "public"."jobs";',
     ]
 
@@ -223,6 +225,43 @@ def test_a_vacuum_that_came_since_and_left_them_proves_it_at_once(
     assert (chain.evidence["holder"] is not None) is blamed
 
 
+@pytest.mark.parametrize(
+    ("under", "left", "now", "blamed"),
+    [
+        (HOLDER, 80_000, (OTHER,), None),
+        (HOLDER, 80_000, (), None),
+        (None, 80_000, (), None),
+        (HOLDER, 80_000, (HOLDER, OTHER), 4242),
+        (HOLDER, 39_999, (OTHER,), 5),
+        (replace(HOLDER, xid_age=79), 80_000, (OTHER,), 5),
+        (None, 80_000, (OTHER,), 5),
+    ],
+    ids=["gone", "all gone", "all gone, unknown who", "still there", "most died later", "came too late", "unknown who"],
+)
+def test_what_an_older_holder_kept_from_the_last_vacuum_nobody_else_is_blamed_for(
+    under: Holder | None, left: int, now: tuple[Holder, ...], blamed: int | None
+) -> None:
+    leaf = replace(LEAF, outcome=VacuumOutcome(0, left, under))
+    chain = found(*now, leaves=(leaf,))
+    assert chain is not None
+    assert (chain.evidence["holder"] or {}).get("pid") == blamed
+    if blamed is None:
+        assert "80,000 dead rows in the way that the last vacuum could not remove: " in chain.summary
+        assert chain.remedy == 'VACUUM (INDEX_CLEANUP on, TRUNCATE off) "public"."jobs";'
+
+
+@pytest.mark.parametrize(("xid_age", "sure"), [(79_999, False), (80_000, True)])
+def test_where_fewer_transactions_came_than_rows_died_vacuum_is_tried_before_anybody_is_ended(
+    xid_age: int,
+    sure: bool,  # noqa: FBT001
+) -> None:
+    chain = found(replace(HOLDER, xid_age=xid_age))
+    assert chain is not None
+    assert ("80,000 dead rows cannot be removed since 09:14 UTC, because session 4242" in chain.summary) is sure
+    assert ("what died since 09:14 UTC cannot be removed, because session 4242" in chain.summary) is not sure
+    assert (chain.remedy.index("VACUUM") < chain.remedy.index("pgq-ops")) is not sure
+
+
 def test_short_transactions_that_overlap_are_blamed_together() -> None:
     chain = found(replace(HOLDER, seconds=20.0, xid_age=100_000))
     assert chain is not None
@@ -234,7 +273,14 @@ def test_short_transactions_that_overlap_are_blamed_together() -> None:
     ("leaf", "why"),
     [
         (LEAF, "autovacuum does not keep up with public.jobs: the last vacuum was 1m30s ago"),
-        (replace(LEAF, last_autovacuum=None), "autovacuum does not keep up with public.jobs: no vacuum was ever seen"),
+        (replace(LEAF, last_autovacuum=AT - 59), "autovacuum is due at public.jobs: it looks there every 1m"),
+        (replace(LEAF, last_autovacuum=None), "autovacuum is due at public.jobs: it looks there every 1m"),
+        (replace(LEAF, last_autovacuum=None, over_seconds=119.0), "autovacuum is due at public.jobs"),
+        (
+            replace(LEAF, last_autovacuum=None, over_seconds=120.0),
+            "autovacuum does not keep up with public.jobs: no vacuum was ever seen there",
+        ),
+        (replace(LEAF, over_seconds=0.0), "autovacuum is due at public.jobs"),
         (replace(LEAF, vacuum_running=True), "a vacuum is at work"),
         (replace(LEAF, autovacuum_enabled=False), "autovacuum is off for public.jobs"),
         (replace(LEAF, vacuum_threshold=2e6), "autovacuum comes to public.jobs only at 2,000,000"),
@@ -272,7 +318,6 @@ def test_of_many_leaves_those_with_the_dead_rows_are_named() -> None:
     assert chain.remedy.count("VACUUM") == 2
 
 
-OTHER = replace(HOLDER, pid=5, name="other", started="1796030050.000000", remedy="pgq-ops transactions end 5@1")
 BURIED = replace(LEAF, over_seconds=9_999.0)
 
 

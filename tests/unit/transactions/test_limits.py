@@ -79,7 +79,7 @@ def test_of_many_sessions_ten_are_listed_and_all_are_counted() -> None:
     found = finding(long_transactions.check, transactions=seen)
     assert found is not None
     assert (found.evidence["long"], len(found.evidence["sessions"]), len(found.remedy.splitlines())) == (14, 10, 10)
-    assert found.remedy.splitlines()[0] == "pgq-ops transactions end 1@1.000001"
+    assert found.remedy.splitlines()[0] == "pgq-ops transactions end --yes 1@1.000001"
     assert found.summary.endswith("; 13 others for more than 1m")
 
 

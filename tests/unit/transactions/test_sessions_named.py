@@ -13,7 +13,7 @@ from pgq_ops.stats.session_ending import prepared_remedy, printed, remedy
 def test_what_is_printed_is_read(word: str) -> None:
     [(pid, started)] = parsed([word])
     assert printed(pid, started) == word
-    assert remedy(pid, started, superuser=False) == f"pgq-ops transactions end {word}"
+    assert remedy(pid, started, superuser=False) == f"pgq-ops transactions end --yes {word}"
 
 
 NO_SESSIONS = """
@@ -39,4 +39,7 @@ def test_a_superuser_s_session_is_ended_by_sql_under_the_same_condition() -> Non
 
 
 def test_a_prepared_transaction_s_name_is_quoted() -> None:
-    assert prepared_remedy("it's 100%") == "ROLLBACK PREPARED 'it''s 100%';"
+    caution, command = prepared_remedy("it's 100%").splitlines()
+    assert caution == "-- in its database; COMMIT PREPARED instead where its transaction manager has decided so"
+    assert command == "ROLLBACK PREPARED 'it''s 100%';"
+    assert prepared_remedy("x", "shop").startswith("-- in database shop; COMMIT")
