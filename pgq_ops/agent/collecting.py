@@ -14,7 +14,7 @@ from pgq_ops.exporter.runs import ProbeFailure
 from pgq_ops.tasks import reap_tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from threading import Event
 
     from pgq_ops.agent.bindings import Bindings
@@ -95,9 +95,9 @@ class Collecting:
             self.collector.forget(name)
             return
         self._tell_failures(name, collected.failures)
-        self._tell_findings(name, collected.findings, whole=collected.whole)
+        self._tell_findings(name, collected.findings, collected.unjudged)
         if collected.reached:
-            self.recorder.note(table, collected.findings, whole=collected.whole)
+            self.recorder.note(table, collected.findings, collected.unjudged)
 
     def _tell_failures(self, name: str, failures: Iterable[ProbeFailure]) -> None:
         """Log a probe's failure when it is another than the last one, or was told long ago."""
@@ -112,8 +112,8 @@ class Collecting:
                 where = {"job_table": name} if name else {}
                 log.warning("probe.failed", **where, probe=failure.probe, error=text)
 
-    def _tell_findings(self, name: str, findings: Iterable[Finding], *, whole: bool) -> None:
-        """Log what is wrong since now, and what no longer is: that is known only where the `whole` look succeeded."""
+    def _tell_findings(self, name: str, findings: Iterable[Finding], unjudged: Collection[str]) -> None:
+        """Log what is wrong since now, and what no longer is, but for what could not be judged."""
         before, now = self._open.get(name, {}), {finding.id: finding for finding in findings}
         for key, finding in now.items():
             if key not in before or before[key].severity != finding.severity:
@@ -124,7 +124,7 @@ class Collecting:
                     severity=finding.severity,
                     summary=finding.summary,
                 )
-        gone = before.keys() - now.keys() if whole else frozenset()
+        gone = before.keys() - now.keys() - set(unjudged)
         for key in sorted(gone):
             log.info("finding.closed", job_table=name, finding=key)
         self._open[name] = {key: finding for key, finding in (before | now).items() if key not in gone}

@@ -1,6 +1,6 @@
 """The flight recorder: what the probes' thread finds wrong is kept in the `pgq_ops` schema by the leader's session.
 
-    recorder.note(table, findings, whole=True)       # the probes' thread, after each look
+    recorder.note(table, findings, unjudged)         # the probes' thread, after each look
     recorder.write(connection, led)                  # the leader's thread, now and then
 
 Only what a person would ask for is written: that a finding opened, what it said then and at each turn, that it closed,
@@ -62,6 +62,17 @@ class _Known:
     confirmed_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """How far a job table's looks are written: all that was over up to that number, and the last look, by its moment.
+
+    Unlike what is open it is remembered across connections.
+    """
+
+    over: int = 0
+    at: float = 0.0
+
+
 @dataclass(slots=True)
 class Recorder:
     """Records the findings of an agent in one mode. `note` belongs to the probes' thread, the rest to the leader's."""
@@ -69,11 +80,13 @@ class Recorder:
     mode: str
     _noted: dict[str, NotedLook] = field(default_factory=dict)
     _known: dict[str, _Known] = field(default_factory=dict)
+    _written: dict[str, _Written] = field(default_factory=dict)
     _schema: OwnSchema = field(default_factory=lambda: OwnSchema("findings", FINDINGS_SINCE))
 
-    def note(self, table: JobTable, findings: Iterable[Finding], *, whole: bool) -> None:
-        """Take in a look at a job table that is led; what is missing is known to be gone only if it was `whole`."""
-        self._noted[table.name] = noted(self._noted.get(table.name), table, findings, whole=whole)
+    def note(self, table: JobTable, findings: Iterable[Finding], unjudged: Collection[str] = ()) -> None:
+        """Take in a look at a job table that is led; what is missing is known to be gone unless it is `unjudged`."""
+        before, written = self._noted.get(table.name), self._written.get(table.name, _Written())
+        self._noted[table.name] = noted(before, table, findings, unjudged, written.over)
 
     def look_again(self) -> None:
         """Look for the schema at the next write."""
@@ -86,6 +99,7 @@ class Recorder:
         for name, look in list(self._noted.items()):
             if name not in led or time.monotonic() - look.at > CONFIRM_SECONDS:
                 self._noted.pop(name, None)  # looked at before the table was lost: others may have led it since
+                self._written.pop(name, None)
             elif not self._schema.write(connection, partial(self._record, connection, look)):
                 self._known.pop(name, None)
 
@@ -99,22 +113,39 @@ class Recorder:
         if look.at == known.written:
             return
         now, ago = time.monotonic(), time.monotonic() - look.at
-        for finding, says in look.findings.items():
-            there = known.open.get(finding)
-            if there is None:
-                row = log.opened(finding, look.first[finding], now - look.since[finding])
+        self._record_over(log, known, look)
+        for finding, since in look.since.items():
+            there, says = known.open.get(finding), look.findings.get(finding)
+            if there is None and (says is not None or since > self._written_of(look).at):
+                row = log.opened(finding, look.first[finding], now - since)
                 there = known.open[finding] = _Open(row, look.first[finding], 1, now)
-            if there.has_turned(says, now):
+            if there is not None and says is not None and there.has_turned(says, now):
                 if log.changed(there.row, says, ago):
                     known.open[finding] = _Open(there.row, says, there.changes + 1, now)
                 else:  # another agent closed it: it is opened again by the next look
                     del known.open[finding]
-        for finding in known.open.keys() - look.findings.keys() if look.whole else ():
-            log.closed(known.open.pop(finding).row, now - look.missing_since(finding))
+        for finding in known.open.keys() - look.findings.keys() - set(look.unjudged):
+            log.closed(known.open.pop(finding).row, ago)
         if known.confirmed_at is None or now - known.confirmed_at >= CONFIRM_SECONDS:
             self._confirm(log, known, look, ago)
             known.confirmed_at = now
         known.written = look.at
+        self._written[look.table.name] = _Written(self._written_of(look).over, look.at)
+
+    def _record_over(self, log: FindingLog, known: _Known, look: NotedLook) -> None:
+        """Write down what ended since the last write. What began before that, and is not open, another agent closed."""
+        now, written = time.monotonic(), self._written_of(look)
+        for one in look.over:
+            if one.number > written.over:
+                there = known.open.pop(one.finding, None)
+                if there is not None:
+                    log.closed(there.row, now - one.until)
+                elif one.since > written.at:
+                    log.closed(log.opened(one.finding, one.says, now - one.since), now - one.until)
+                self._written[look.table.name] = _Written(one.number, written.at)
+
+    def _written_of(self, look: NotedLook) -> _Written:
+        return self._written.get(look.table.name, _Written())
 
     def _read(self, log: FindingLog) -> _Known:
         """What is open: over a new connection, or of another table, as whoever led before left it."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.table_health import LeafHealth, TableHealth
 
 (AUTOVACUUM_OFF,) = IDS = ("autovacuum-off",)
+NEEDS = ("table",)
 
 
 def check(look: Look) -> Iterator[Finding]:

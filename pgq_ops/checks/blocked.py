@@ -22,6 +22,7 @@ LONGEST_SECONDS = 5.0
 _MOST_TOLD = 4
 
 (BLOCKED_SESSIONS,) = IDS = ("blocked-sessions",)
+NEEDS = ("transactions", "table")
 
 
 def check(look: Look) -> Iterator[Finding]:

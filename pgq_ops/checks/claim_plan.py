@@ -25,6 +25,7 @@ _TIMES_THE_ROWS = 100
 _TIMES_THE_PAGES, _PAGES = 10, 100
 
 CLAIM_PLAN_CHANGED, CLAIM_PLAN_GENERIC = IDS = ("claim-plan-changed", "claim-plan-generic")
+NEEDS = ("claim",)
 
 
 def check(look: Look) -> Iterator[Finding]:

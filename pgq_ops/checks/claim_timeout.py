@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (CLAIM_TIMEOUT,) = IDS = ("claim-timeout",)
+NEEDS = ("claim",)
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -39,6 +39,7 @@ _SHARE = 0.1
 _ROUNDS = 2
 
 (CLAIMS_COSTLY,) = IDS = ("claims-costly",)
+NEEDS = ("claim", "table", "horizon")
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DEAD_LETTER_CASCADE = "dead-letter-cascade"
 IDS = (DEAD_LETTER_CASCADE,)
+NEEDS: tuple[str, ...] = ()
 
 
 def check(look: Look) -> Iterator[Finding]:

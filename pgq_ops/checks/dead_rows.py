@@ -25,6 +25,7 @@ _VISITS, _SHORTEST_SECONDS = 3, 60.0
 _WORKING = 10
 
 (DEAD_ROWS,) = IDS = ("dead-rows",)
+NEEDS = ("table",)
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ _WHO = (
 )
 
 (HORIZON_HELD,) = IDS = ("horizon-held",)
+NEEDS = ("horizon",)
 
 
 def check(look: Look) -> Iterator[Finding]:

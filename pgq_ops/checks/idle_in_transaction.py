@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (IDLE_IN_TRANSACTION,) = IDS = ("idle-in-transaction",)
+NEEDS = ("transactions",)
 
 
 def check(look: Look) -> Iterator[Finding]:

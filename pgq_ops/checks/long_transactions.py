@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (LONG_TRANSACTIONS,) = IDS = ("long-transactions",)
+NEEDS = ("transactions",)
 
 
 def check(look: Look) -> Iterator[Finding]:

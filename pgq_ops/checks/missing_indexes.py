@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 NO_RUNNING_INDEX, NO_PENDING_INDEX = IDS = ("no-running-index", "no-pending-index")
+NEEDS = ("indexes",)
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_QUEUES = 10
 
 (OLDEST_READY_SLO,) = IDS = ("oldest-ready-slo",)
+NEEDS = ("jobs",)
 
 
 def check(look: Look) -> Iterator[Finding]:

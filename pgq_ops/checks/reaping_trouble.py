@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 MASS_EXPIRY, REAP_CONFLICTS, REAPER_SWALLOWED = IDS = ("mass-expiry", "reap-conflicts", "reaper-swallowed")
+NEEDS: tuple[str, ...] = ()
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ from pgq_ops.checks.one_chain import told_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
 
     from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.look import Look
@@ -64,6 +65,8 @@ _MODULES = (
 CHECKS: tuple[Callable[[Look], Iterable[Finding]], ...] = tuple(module.check for module in _MODULES)
 IDS = frozenset(name for module in _MODULES for name in module.IDS)
 """Every finding there is; each has its page in docs/findings/."""
+NEEDS = {name: frozenset[str](module.NEEDS) for module in _MODULES for name in module.IDS}
+"""By what each is judged, as the probes that read it: without one of them it may be there or not."""
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -72,3 +75,8 @@ def findings_of(look: Look) -> tuple[Finding, ...]:
     """What is wrong by one look, the worst first."""
     found = told_once([finding for check in CHECKS for finding in check(look)])
     return tuple(sorted(found, key=lambda finding: _RANK[finding.severity]))
+
+
+def unjudged_by(probes: AbstractSet[str]) -> frozenset[str]:
+    """What cannot be told to be gone where only these probes could look."""
+    return frozenset(name for name, needs in NEEDS.items() if not needs <= probes)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (STATISTICS_LOST,) = IDS = ("statistics-lost",)
+NEEDS = ("table",)
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 (UNKNOWN_STATES,) = IDS = ("unknown-states",)
+NEEDS = ("jobs",)
 
 
 def check(look: Look) -> Iterator[Finding]:

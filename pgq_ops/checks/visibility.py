@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.checks.look import Look
 
 (VISIBILITY_LIMITED,) = IDS = ("visibility-limited",)
+NEEDS = ("horizon",)
 
 
 def check(look: Look) -> Iterator[Finding]:

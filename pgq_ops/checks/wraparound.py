@@ -23,6 +23,7 @@ _LATE, _FAILSAFE_AGE = 1.25, 1_600_000_000
 _URGENT_AGE = 1_200_000_000
 
 (WRAPAROUND,) = IDS = ("wraparound",)
+NEEDS = ("table",)
 
 
 def check(look: Look) -> Iterator[Finding]:

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One collection of one job table. `reached`: the database answered; `whole`: each probe's last run succeeded."""
+    """One collection of one job table. `reached`: the database answered.
+
+    `unjudged`: the findings of which nobody knows whether they are there, since a probe that they are judged by failed.
+    """
 
     look: Look
     findings: tuple[Finding, ...]
     failures: tuple[ProbeFailure, ...]
     reached: bool
-    whole: bool
+    unjudged: frozenset[str]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import sql
 from pgq_ops.checks.look import DatabaseLook, Look, ReapNews
-from pgq_ops.checks.registry import findings_of
+from pgq_ops.checks.registry import NEEDS, findings_of, unjudged_by
 from pgq_ops.db.connection import row_security
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
@@ -141,7 +141,7 @@ class Collector:
         )
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(known, findings))
-        return Collected(look, findings, tuple(failures), reached=True, whole=self._whole(known))
+        return Collected(look, findings, tuple(failures), reached=True, unjudged=unjudged_by(self._looked(known)))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
@@ -180,10 +180,10 @@ class Collector:
         memory = self._shared.memory
         return DatabaseLook(memory.horizon, memory.transactions, memory.blocking, memory.warn_after_seconds)
 
-    def _whole(self, known: _Known) -> bool:
-        """Whether everything that is judged was read."""
+    def _looked(self, known: _Known) -> frozenset[str]:
+        """The probes whose last run succeeded."""
         shared = self._shared.runs.success if self._shared is not None else {}
-        return all(known.runs.success.values()) and all(shared.values())
+        return frozenset(probe for probe, success in (known.runs.success | shared).items() if success)
 
     def _forget_shared(self) -> None:
         self.store.forget("")
@@ -197,7 +197,7 @@ class Collector:
         known.runs.not_reached(self.probes)
         self.store.put(table.name, _HEALTH, self._health(known, ()))
         failures = (ProbeFailure("connection", error, lost=True),)
-        return Collected(Look(table), (), failures, reached=False, whole=False)
+        return Collected(Look(table), (), failures, reached=False, unjudged=frozenset(NEEDS))
 
     def _health(self, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
         labels = (self.database, known.table.name)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # so that it is noticed within half a minute, the wait for the next write included.
 LOOK_AGAIN_SECONDS = 20.0
 
+INSTALL = "`pgq-ops install` brings it up to date"
+GRANTS = "`pgq-ops grants` prints what the role needs"
+
 log = logs.get("journal")
 
 
@@ -37,7 +40,10 @@ class OwnSchema:
     _complaint: str = ""
 
     def write(self, connection: Connection, write: Callable[[], object]) -> bool:
-        """Whether it could be written. A schema that is not there is no mistake, and is looked for now and then."""
+        """Whether it could be written.
+
+        A schema that is not there is no mistake, and is looked for now and then; so is an older one, told once.
+        """
         try:
             if not self._can_write(connection):
                 return False
@@ -58,12 +64,16 @@ class OwnSchema:
         now = time.monotonic()
         if self._usable is not connection and now >= self._look_again_at:
             self._look_again_at = now + LOOK_AGAIN_SECONDS
-            self._usable = connection if (versions.installed(connection) or 0) >= self.since else None
+            installed = versions.installed(connection)
+            self._usable = connection if (installed or 0) >= self.since else None
+            if installed is not None and installed < self.since:
+                self._tell(f"the pgq_ops schema is at version {installed}, before {self.since}", INSTALL)
         return self._usable is connection
 
     def _complain(self, error: Exception) -> None:
-        text = in_words(error)
+        self._tell(in_words(error), "" if isinstance(error, NotPermitted) else GRANTS)
+
+    def _tell(self, text: str, hint: str) -> None:
         if text != self._complaint:
             self._complaint = text
-            hint = "" if isinstance(error, NotPermitted) else "`pgq-ops grants` prints what the role needs"
             log.warning("journal.not_written", what=self.what, error=text, hint=hint)

@@ -54,7 +54,7 @@ class FindingLog:
 
     def open(self) -> tuple[OpenFinding, ...]:
         """What is open, whoever left it so."""
-        parameters = {"table_oid": self.table.relation.oid, "mode": self.mode}
+        parameters = {"table_oid": self.table.relation.oid, "job_table": self.table.name, "mode": self.mode}
         rows = self.connection.execute(sql.statement("log/findings_open"), parameters).fetchall()
         return tuple(OpenFinding(row, finding, Saying(*says), changes) for row, finding, *says, changes in rows)
 
@@ -74,7 +74,10 @@ class FindingLog:
         self.connection.execute(sql.statement("log/finding_close"), {"id": row, "ago": ago})
 
     def watched(self) -> None:
-        """Remember that somebody looks at the table, also in place of agents in the other mode that are gone."""
+        """Remember that somebody looks at the table; closes what is left open by agents that do no longer.
+
+        Those are agents in the other mode, or that have another name for the table in their config.
+        """
         parameters = self._seen_by() | {"gap": UNWATCHED_SECONDS}
         self.connection.execute(sql.statement("log/watch_extend"), parameters)
         self.connection.execute(sql.statement("log/findings_hand_over"), parameters)
@@ -84,7 +87,7 @@ class FindingLog:
         if not sayings:
             return ()
         seen = [{"id": row, **_plain(says)} for row, says in sayings.items()]
-        parameters = {"job_table": self.table.name, "seen": Jsonb(seen), "ago": ago}
+        parameters = {"seen": Jsonb(seen), "ago": ago}
         rows = self.connection.execute(sql.statement("log/findings_seen"), parameters).fetchall()
         return {int(row) for (row,) in rows}
 

@@ -12,6 +12,8 @@ from tests.support.binding import bind_toml
 from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pytest
 
     from pgq_ops.db.connection import Connection
@@ -39,10 +41,10 @@ class Flight:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.mode)
 
-    def look(self, *findings: Finding, whole: bool = True, after: float = 5.0) -> None:
+    def look(self, *findings: Finding, unjudged: Collection[str] = (), after: float = 5.0) -> None:
         """A look of the agent `after` seconds, and what it saw written down."""
         self.now[0] += after
-        self.recorder.note(self.table, findings, whole=whole)
+        self.recorder.note(self.table, findings, unjudged)
         self.recorder.write(self.connection, {self.table.name})
 
     def other(self, mode: str | None = None) -> Flight:

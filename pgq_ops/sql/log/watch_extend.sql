@@ -3,13 +3,13 @@
 -- %(host)s and %(pid)s say which process looks.
 WITH pgq_ops_longer AS (
     UPDATE pgq_ops.watch AS w
-    SET last_at = now(), job_table = %(job_table)s, host = %(host)s, pid = %(pid)s
+    SET last_at = pg_catalog.now(), host = %(host)s, pid = %(pid)s
     WHERE w.id = (SELECT l.id FROM pgq_ops.watch AS l
-                  WHERE l.table_oid = %(table_oid)s AND l.mode = %(mode)s
-                    AND l.last_at > now() - make_interval(secs => %(gap)s)
+                  WHERE l.table_oid = %(table_oid)s AND l.job_table = %(job_table)s AND l.mode = %(mode)s
+                    AND l.last_at > pg_catalog.now() - pg_catalog.make_interval(secs => %(gap)s)
                   ORDER BY l.last_at DESC LIMIT 1)
     RETURNING w.id
 )
 INSERT INTO pgq_ops.watch (table_oid, job_table, mode, began_at, last_at, host, pid)
-SELECT %(table_oid)s, %(job_table)s, %(mode)s, now(), now(), %(host)s, %(pid)s
+SELECT %(table_oid)s, %(job_table)s, %(mode)s, pg_catalog.now(), pg_catalog.now(), %(host)s, %(pid)s
 WHERE NOT EXISTS (SELECT FROM pgq_ops_longer)

@@ -18,12 +18,14 @@ CREATE TABLE pgq_ops.finding (
     pid integer NOT NULL
 );
 COMMENT ON TABLE pgq_ops.finding IS 'Each time that something was wrong with a job table, for 14 days';
+COMMENT ON COLUMN pgq_ops.finding.job_table IS 'Its name in the config: one table may have several';
 COMMENT ON COLUMN pgq_ops.finding.mode IS 'The mode of the agent that saw it: agents of two modes look side by side';
 COMMENT ON COLUMN pgq_ops.finding.last_seen_at IS 'Brought up to date once a minute while it is there';
 COMMENT ON COLUMN pgq_ops.finding.returns IS 'How often it came back after it had been gone for minutes only';
 COMMENT ON COLUMN pgq_ops.finding.evidence IS 'As it was seen last, to the minute; finding_change has what came before';
-CREATE UNIQUE INDEX finding_open ON pgq_ops.finding (table_oid, mode, finding) WHERE closed_at IS NULL;
-CREATE INDEX finding_closed ON pgq_ops.finding (table_oid, mode, finding, closed_at) WHERE closed_at IS NOT NULL;
+CREATE UNIQUE INDEX finding_open ON pgq_ops.finding (table_oid, job_table, mode, finding) WHERE closed_at IS NULL;
+CREATE INDEX finding_closed ON pgq_ops.finding (table_oid, job_table, mode, finding, closed_at)
+WHERE closed_at IS NOT NULL;
 
 CREATE TABLE pgq_ops.finding_change (
     finding_id bigint NOT NULL REFERENCES pgq_ops.finding ON DELETE CASCADE,
@@ -47,4 +49,4 @@ CREATE TABLE pgq_ops.watch (
     pid integer NOT NULL
 );
 COMMENT ON TABLE pgq_ops.watch IS 'When an agent looked at a job table; of any other time nothing is known';
-CREATE INDEX watch_latest ON pgq_ops.watch (table_oid, mode, last_at)
+CREATE INDEX watch_latest ON pgq_ops.watch (table_oid, job_table, mode, last_at)

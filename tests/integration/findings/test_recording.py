@@ -41,11 +41,11 @@ def test_a_finding_is_one_row_from_its_opening_to_its_closing(flight: Flight) ->
 
 
 def test_what_is_not_there_in_a_look_that_failed_in_part_is_not_gone(flight: Flight) -> None:
-    flight.look(finding())
-    flight.look(whole=False)
-    assert flight.rows() == [("claims-costly", "warning", True)]
+    flight.look(finding(), finding("dead-rows"))
+    flight.look(unjudged={"claims-costly"})
+    assert flight.rows() == [("claims-costly", "warning", True), ("dead-rows", "warning", False)]
     flight.look()
-    assert flight.rows() == [("claims-costly", "warning", False)]
+    assert flight.rows() == [("claims-costly", "warning", False), ("dead-rows", "warning", False)]
 
 
 def test_evidence_that_merely_moves_is_not_written_and_costs_no_statement(flight: Flight) -> None:
@@ -204,13 +204,13 @@ def test_when_an_agent_looked_is_known_and_a_gap_of_three_minutes_is_a_gap(fligh
 
 
 def test_times_are_those_of_the_look_and_not_of_the_writing(flight: Flight) -> None:
-    flight.recorder.note(flight.table, [finding()], whole=True)
+    flight.recorder.note(flight.table, [finding()])
     flight.now[0] += 59
     flight.recorder.write(flight.connection, {"jobs"})
     [(opened, seen)] = flight.rows("extract(epoch FROM now() - opened_at), extract(epoch FROM now() - last_seen_at)")
     assert 59 <= opened < 65
     assert 59 <= seen < 65
-    flight.recorder.note(flight.table, [], whole=True)
+    flight.recorder.note(flight.table, [])
     flight.now[0] += 50
     flight.recorder.write(flight.connection, {"jobs"})
     [(closed,)] = flight.rows("extract(epoch FROM now() - closed_at)")
@@ -219,8 +219,8 @@ def test_times_are_those_of_the_look_and_not_of_the_writing(flight: Flight) -> N
 
 def test_of_several_looks_between_two_writes_the_first_that_showed_it_counts(flight: Flight) -> None:
     def looks(*looks: tuple[bool, bool]) -> None:
-        for there, whole in looks:
-            flight.recorder.note(flight.table, [finding()] if there else [], whole=whole)
+        for there, judged in looks:
+            flight.recorder.note(flight.table, [finding()] if there else [], () if judged else {"claims-costly"})
             flight.now[0] += 10
         flight.recorder.write(flight.connection, {"jobs"})
 
@@ -229,15 +229,14 @@ def test_of_several_looks_between_two_writes_the_first_that_showed_it_counts(fli
     assert 30 <= opened < 35
     looks((True, True), (False, False), (False, True), (False, True))
     [(closed,)] = flight.rows("extract(epoch FROM now() - closed_at)")
-    assert 20 <= closed < 25, "the first of them was not whole, and tells nothing of what is gone"
-    looks((True, True), (False, True), (False, False))
-    assert flight.rows("closed_at IS NULL, returns") == [(False, 0)], "a look that was not whole closes nothing"
+    assert 20 <= closed < 25, "the first of them could not judge, and tells nothing of what is gone"
     looks((True, True))
-    looks((False, True), (False, False))
     assert flight.rows("closed_at IS NULL, returns") == [(True, 1)]
-    looks((False, True))
+    looks((False, False), (False, False))
+    assert flight.rows("closed_at IS NULL, returns") == [(True, 1)], "a look that could not judge closes nothing"
+    looks((False, True), (False, False))
     [(closed,)] = flight.rows("extract(epoch FROM now() - closed_at)")
-    assert 30 <= closed < 35, "by the first look without it"
+    assert 20 <= closed < 25, "by the first look that could judge"
 
 
 def test_what_a_lost_session_could_not_write_is_written_over_the_next_one(flight: Flight) -> None:
@@ -254,7 +253,7 @@ def test_what_a_lost_session_could_not_write_is_written_over_the_next_one(flight
 def test_a_table_that_is_led_no_longer_is_left_to_the_next_leader(flight: Flight) -> None:
     flight.look(finding())
     flight.now[0] += 5
-    flight.recorder.note(flight.table, [], whole=True)
+    flight.recorder.note(flight.table, [])
     flight.recorder.write(flight.connection, set())
     flight.recorder.write(flight.connection, {"jobs"})
     assert flight.rows() == [("claims-costly", "warning", True)]
@@ -263,7 +262,7 @@ def test_a_table_that_is_led_no_longer_is_left_to_the_next_leader(flight: Flight
 def test_a_look_of_more_than_a_minute_ago_is_not_written_for_others_may_have_led_since(flight: Flight) -> None:
     flight.look(finding())
     flight.now[0] += 5
-    flight.recorder.note(flight.table, [], whole=True)
+    flight.recorder.note(flight.table, [])
     flight.now[0] += 61
     flight.recorder.write(flight.connection, {"jobs"})
     assert flight.rows() == [("claims-costly", "warning", True)]
