@@ -22,7 +22,8 @@ class Reaper:
     `reaping`: whether an agent does, None where that is not known. `run`: its last pass, if one is recorded.
     `recorded`: whether passes are recorded where this role can read it. `asked`: whether the configuration at hand
     has an agent reap. `problem`: what keeps the table from being reaped at all; empty if nothing.
-    `uptime_seconds` of the server: for `reaper.settle` after its start nothing is reaped.
+    `uptime_seconds` of the server: for `reaper.settle` after its start nothing is reaped. `unread`: the record of the
+    passes could not be read just now.
     """
 
     reaping: bool | None
@@ -31,6 +32,7 @@ class Reaper:
     asked: bool
     problem: str
     uptime_seconds: float
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

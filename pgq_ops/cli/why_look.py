@@ -15,7 +15,7 @@ from pgq_ops.checks.policies import policy_of
 from pgq_ops.cli.inspection.reading import is_reaping, moment
 from pgq_ops.cli.why_facts import Found, JobFacts, Reaper
 from pgq_ops.db.connection import COMMAND_LIMITS, row_security
-from pgq_ops.errors import NotPermitted
+from pgq_ops.errors import DatabaseFailed, NotPermitted
 from pgq_ops.schema import history
 from pgq_ops.stats import job_life, job_life_line, job_life_lock, leases, reap_history, task_runs
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _LOCKABLE = ("ready", "running", "dead")
 # What only adds to the answer may take no longer than this.
 _ASIDE_MS = 500
+_LOCKED = "the reap log is locked by somebody else just now"
 
 
 @contextmanager
@@ -73,7 +74,9 @@ class TableLook:
         logged = history.reap_log_readable(self.connection)
         lives = job_life.read(self.connection, self.table, self.job, logged=logged)
         if not lives:
-            events, _ = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
+            events, unknown = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
+            if unknown == _LOCKED:
+                raise DatabaseFailed(f"no job of {self.table} has the id, and whether one had is not known: {unknown}")
             return Found(self.table.name, forgotten=events or (), now=now)
         reaper = self._reaper()
         with _briefly(self.connection):
@@ -105,7 +108,10 @@ class TableLook:
     def _line(self, life: JobLife) -> Line | None:
         if life.state != "ready":
             return None
-        return job_life_line.read(self.connection, self.table, life.key, life.queue)
+        try:
+            return job_life_line.read(self.connection, self.table, life.key, life.queue)
+        except errors.LockNotAvailable:
+            return None
 
     def _mass_expired(self, life: JobLife) -> int:
         """How many leases of the job's policy are expired, where those are a mass; 0 also where that takes too long."""
@@ -114,7 +120,7 @@ class TableLook:
         try:
             with row_security(self.connection, allowed=self.table.all_visible_policies):
                 queues = leases.read(self.connection, self.table).queues
-        except errors.QueryCanceled:
+        except (errors.QueryCanceled, errors.LockNotAvailable):
             return 0
         mine = [queue for queue in queues if policy_of(self.table, queue.queue) == life.policy]
         expired, guard = sum(queue.expired for queue in mine), life.policy.reaper.mass_expiry
@@ -128,6 +134,8 @@ class TableLook:
             return _Locks(job_life_lock.read(self.connection, self.table, self.job))
         except errors.QueryCanceled:
             return _Locks({}, "in time")
+        except errors.LockNotAvailable:
+            return _Locks({}, "while somebody locks the table")
         except errors.InsufficientPrivilege:
             where = self.table.relation
             grant = access.grant(self.connection, "SELECT", job_life_lock.COLUMNS, where.schema, where.name)
@@ -140,14 +148,21 @@ class TableLook:
             events = read()
         except NotPermitted as error:
             return None, str(error)
+        except errors.LockNotAvailable:
+            return None, _LOCKED
+        except errors.QueryCanceled:
+            return None, "the reap log takes too long to read just now"
         return events, "" if events is not None else "it is not recorded; this begins it: pgq-ops install"
 
     def _reaper(self) -> Reaper:
         problems = [*reaping_problems(self.table), *moving_problems(self.table)]
+        runs, unread = None, False
         try:
             runs = task_runs.read(self.connection, self.table)
         except NotPermitted:
-            runs = None
+            pass
+        except (errors.LockNotAvailable, errors.QueryCanceled):
+            unread = True
         configured = self.config.job_tables[self.table.name]
         return Reaper(
             reaping=is_reaping(self.table, runs),
@@ -156,4 +171,5 @@ class TableLook:
             asked=self.config.agent.mode == "manage" and "reaper" in configured.requested_tasks,
             problem="; ".join(map(str, problems)),
             uptime_seconds=catalog.server(self.connection).uptime_seconds,
+            unread=unread,
         )

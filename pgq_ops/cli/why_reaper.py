@@ -64,6 +64,8 @@ def _nobody(facts: JobFacts, seen: Outlook) -> Said:
     if facts.reaper.reaping is False and run is not None:
         failed = f", and failed: {_first_line(run)}" if run.outcome == "failed" else ""
         why = f"no agent takes it back: the last pass of one was {ago(run.seconds_ago)} ago{failed}"
+    elif facts.reaper.unread:
+        why = f"whether an agent reaps could not be read just now; one that does {deed} within {_soon(seen)}"
     elif not facts.reaper.asked:
         section = named(f"[job_tables.{facts.table.name}.reaper]")
         why = f'by this configuration no agent takes it back (agent.mode = "manage" and a section {section} ask for it)'

@@ -58,8 +58,7 @@ def explain(loaded: LoadedConfig, names: Sequence[str], job: str) -> Report:
                 raise
             except DatabaseFailed as error:
                 locked = error.__cause__ is not None and is_busy(error.__cause__)
-                why = f"{bound.table} is locked by somebody else just now, so nothing can be read of it"
-                found.append(Found(name, error=DatabaseFailed(f"{name}: {why}") if locked else error))
+                found.append(Found(name, error=DatabaseFailed(f"{name}: {error}") if locked else error))
             except PgqOpsError as error:
                 found.append(Found(name, error=error))
     return Report(job, tuple(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pgq_ops import sql
 from pgq_ops.db.connection import row_security
 from pgq_ops.errors import DatabaseFailed
 from pgq_ops.job_table.dead_place import DeadPlace
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats import bounded, job_life_columns, partition_ceiling
 from pgq_ops.stats.job_life_selection import MOST, dead_letters_of_id, of_id
@@ -75,17 +77,38 @@ class JobLife:
 def read(connection: Connection, table: JobTable, job: str, *, logged: bool) -> tuple[JobLife, ...]:
     """The jobs of that id, those in the dead-letter table last, at most `MOST` of each.
 
-    `logged`: whether the reap log may be read. Raises DatabaseFailed where that takes too long, since no index leads to
-    the id; the driver's errors.
+    `logged`: whether the reap log may be read; it is not while somebody holds it locked. Raises DatabaseFailed where a
+    table is locked, but for a dead-letter table beside a job that is there, and where it takes too long, since no index
+    leads to the id; the driver's errors.
     """
     ceiling = partition_ceiling.read(connection, table)
     places = [(DeadPlace(table, table), of_id(table, job)), *dead_letters_of_id(table, job)]
     found: list[JobLife] = []
     for place, selection in places:
-        with row_security(connection, allowed=place.table.all_visible_policies):
-            moved = place.is_dead_letter_table
-            found += _of_place(connection, place, selection, None if moved else ceiling, logged=logged)
+        moved = place.is_dead_letter_table
+        try:
+            with row_security(connection, allowed=place.table.all_visible_policies):
+                found += _at(connection, place, selection, None if moved else ceiling, logged=logged)
+        except errors.LockNotAvailable as error:
+            if not found:
+                why = f"{place} is locked by somebody else just now, so nothing can be read of it"
+                raise DatabaseFailed(why) from error
     return tuple(found)
+
+
+def _at(
+    connection: Connection,
+    place: DeadPlace,
+    selection: Selection,
+    ceiling: composing.Composable | None,
+    *,
+    logged: bool,
+) -> list[JobLife]:
+    """Those of one place, without the reap log where that is locked."""
+    if logged:
+        with suppress(errors.LockNotAvailable):
+            return _of_place(connection, place, selection, ceiling, logged=True)
+    return _of_place(connection, place, selection, ceiling, logged=False)
 
 
 def _of_place(
@@ -125,7 +148,7 @@ def _index(place: DeadPlace) -> str:
     statement = composing.SQL("CREATE INDEX CONCURRENTLY ON {} ({});").format(
         place.relation.sql, identifier(mapped.name)
     )
-    return f"; this index would lead to it:\n  {statement.as_string().replace('%%', '%')}"
+    return f"; this index would lead to it:\n  {pasted(statement)}"
 
 
 def _policies(

@@ -14,7 +14,7 @@ from pgq_ops.schema.tier import Tier
 from pgq_ops.schema.versions import install
 from pgq_ops.stats import job_life
 from tests.support.binding import bind_toml
-from tests.support.jobs import FIELD, create_field_table
+from tests.support.jobs import FIELD, SMALL, create_field_table
 from tests.support.why import as_json, as_text, asked, told
 
 if TYPE_CHECKING:
@@ -102,6 +102,48 @@ def test_a_locked_table_is_said_to_be_locked_at_once(database: Database) -> None
     assert as_text(report) == ""
     holder.rollback()
     assert "Running by w1" in told(database, 1)
+
+
+@pytest.mark.case("M1")
+@pytest.mark.parametrize("locked", ["pgq_ops.reap_log", "pgq_ops.task"])
+@pytest.mark.parametrize("counted", [True, False], ids=["attempts-mapped", "attempts-in-the-log"])
+def test_a_lock_on_a_table_of_our_own_costs_only_what_stands_there(
+    database: Database,
+    locked: str,
+    counted: bool,  # noqa: FBT001
+) -> None:
+    create_field_table(database)
+    install(database.connect())
+    database.execute(RUNNING)
+    toml = (
+        FIELD
+        if counted
+        else FIELD.replace('attempts = "attempts"\n', "", 1).replace('max_attempts = "max_attempts"\n', "", 1)
+    )
+    holder = database.connect(autocommit=False)
+    holder.execute(f"LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE")
+    text = told(database, 1, toml)
+    assert "Running by w1; lease expired 1m" in text
+    if locked == "pgq_ops.reap_log":
+        assert "What became of it before is not known: the reap log is locked by somebody else just now" in text
+        gone = asked(database, 2, toml)
+        assert "whether one had is not known: the reap log is locked" in str(gone.failure())
+    else:
+        assert "Whether an agent reaps could not be read just now" in text
+        assert "In the last 30 days it was not reaped before." in text
+
+
+@pytest.mark.case("M1")
+def test_a_locked_dead_letter_table_is_the_one_that_is_named_and_hides_no_job(database: Database) -> None:
+    create_field_table(database)
+    database.execute("CREATE TABLE dead_jobs (LIKE jobs INCLUDING ALL)")
+    database.execute(RUNNING)
+    toml = f'{SMALL}dead_letter_table = "dead_jobs"\n'
+    holder = database.connect(autocommit=False)
+    holder.execute("LOCK TABLE dead_jobs IN ACCESS EXCLUSIVE MODE")
+    assert "Running by w1" in told(database, 1, toml)
+    failure = str(asked(database, 2, toml).failure())
+    assert failure.startswith("jobs: public.dead_jobs is locked by somebody else just now")
 
 
 def test_an_id_that_no_index_leads_to_ends_in_time_with_the_index_to_create(database: Database) -> None:
