@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg.waiting import Ready
 
+from pgq_ops.db.undecodable import AnyTextInfo
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,6 +35,11 @@ class AnsweringConnection(psycopg.Connection[tuple[Any, ...]]):
     patience_seconds = GRACE_SECONDS
     _heard_at = 0.0
     _waiting = False
+
+    @property
+    def info(self) -> AnyTextInfo:
+        """What is known of the connection."""
+        return AnyTextInfo(self.pgconn)
 
     def wait(self, gen: PQGen[Result], *args: Any, **options: Any) -> Result:  # noqa: ANN401 (the driver's own)
         """Wait for an answer, as psycopg does; raises OperationalError when it does not come."""

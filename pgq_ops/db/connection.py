@@ -16,6 +16,7 @@ from pgq_ops.db.answers import GRACE_SECONDS, AnsweringConnection
 from pgq_ops.db.conninfo import parameters as libpq_parameters
 from pgq_ops.db.conninfo import secrets
 from pgq_ops.db.failures import driver_errors
+from pgq_ops.db.undecodable import NO_ENCODING, has_no_encoding, read_any_text
 from pgq_ops.errors import PgqOpsError
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ COMMAND_LIMITS = Limits(statement_ms=5_000)
 # one that is away would stop the agent. Settings that a version lacks are left out.
 _IDLE_IN_TRANSACTION_MS = 30_000
 _SESSION_SETTINGS = {
-    "client_encoding": "UTF8",
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "IntervalStyle": "postgres",
@@ -90,18 +90,24 @@ _SESSION_SETTINGS = {
     "client_connection_check_interval": "0",
 }
 
+# The built-in functions, types, operators and catalogs come before anybody's of the same name, wherever the role's path
+# has them. Behind a pooler that keeps sessions the path may be ours already. No operator: the path is not set yet.
+_SEARCH_BUILT_IN_FIRST = """
+SELECT pg_catalog.set_config('search_path', pg_catalog.rtrim(pg_catalog.regexp_replace(
+    pg_catalog.current_setting('search_path'), '^(pg_catalog(, |$))*', 'pg_catalog, '), ', '), false)
+"""
 _SET_ALL = """
-SELECT set_config(s.name, s.value, false)
+SELECT pg_catalog.set_config(s.name, s.value, false)
 FROM unnest(%(names)s::text[], %(values)s::text[]) AS s(name, value)
-WHERE current_setting(s.name, true) IS NOT NULL
+WHERE pg_catalog.current_setting(s.name, true) IS NOT NULL
 """
 # A leader's statement is not carried on to its end once the leader is gone. Refused (22023) where the server's system
 # cannot tell, Windows for one: then it is.
 _CHECK_CLIENT = "SET client_connection_check_interval = '2s'"
 _BOUND = """
-SELECT set_config('statement_timeout', %(statement_ms)s::text, false),
-       set_config('lock_timeout', greatest(1, least(%(lock_ms)s, extract(epoch FROM
-           current_setting('deadlock_timeout')::interval) * 500))::int::text, false)
+SELECT pg_catalog.set_config('statement_timeout', %(statement_ms)s::text, false),
+       pg_catalog.set_config('lock_timeout', greatest(1, least(%(lock_ms)s, extract(epoch FROM
+           pg_catalog.current_setting('deadlock_timeout')::interval) * 500))::int::text, false)
 """
 
 
@@ -125,15 +131,18 @@ def connect(  # noqa: PLR0913 (what a session is, each by its name)
             make_conninfo("", **parameters), autocommit=True, prepare_threshold=None
         )
         try:
+            read_any_text(connection)
             if check is not None:
                 check(connection)
             settings = _SESSION_SETTINGS | {
+                "client_encoding": NO_ENCODING if has_no_encoding(connection) else "UTF8",
                 "default_transaction_read_only": "on" if read_only else "off",
                 "idle_session_timeout": str(limits.idle_ms),
                 "idle_in_transaction_session_timeout": str(limits.idle_ms or _IDLE_IN_TRANSACTION_MS),
             }
             # First, and by the quickest statement: the role's own timeout may be a few milliseconds.
             connection.execute(composing.SQL("SET statement_timeout = {}").format(limits.statement_ms))
+            connection.execute(_SEARCH_BUILT_IN_FIRST)
             connection.execute(_SET_ALL, {"names": list(settings), "values": list(settings.values())})
             bound(connection, limits)
             if limits.idle_ms:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.db.undecodable import client_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ def _results(
     left on the session. The connection has to be in autocommit mode and outside a transaction.
     """
     # A message holds several statements only where the client puts the values in. Each has its own timeout.
-    cursor = psycopg.ClientCursor(connection)
+    cursor = client_cursor(connection)
     message = composing.SQL(";\n").join([*_settings(partitioned=table.partitioned), *looks])
     cursor.execute(message, {**_parameters(table, through_indexes=through_indexes), **parameters})
     results = [cursor.fetchall()]

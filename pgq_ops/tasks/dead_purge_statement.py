@@ -92,7 +92,7 @@ class PurgeStatement:
             ]
             size = composing.SQL(" + ").join([composing.SQL("0::bigint"), *sizes])
             fragments = self.take.fragments() | {"page": page.condition, "size": size}
-            self._texts[kind] = sql.statement("dead/fitting", fragments).as_bytes(connection)
+            self._texts[kind] = sql.statement("dead/fitting", fragments).as_bytes(None)
         parameters = self.take.parameters(page, limit) | {"most_bytes": MOST_BYTES}
         row = connection.execute(self._texts[kind], parameters).fetchone()
         return limit if row is None else int(row[0])
@@ -110,7 +110,7 @@ class PurgeStatement:
         kept = discarded(self.take.place)
         rows: list[DeadRow] = []
         with connection.cursor() as cursor:
-            stream = cursor.stream(self._text(connection, page), self.take.parameters(page, limit))
+            stream = cursor.stream(self._text(page), self.take.parameters(page, limit))
             # Closed where the disk is full: it has the connection's lock, which to roll back takes too.
             with closing(cast("Generator[tuple[Any, ...]]", stream)) as deleted:
                 for key, job, position, changed, exported in deleted:
@@ -119,9 +119,9 @@ class PurgeStatement:
                     rows.append(DeadRow(key, job, position, None if changed else kept))
         return rows
 
-    def _text(self, connection: Connection, page: Page) -> bytes:
+    def _text(self, page: Page) -> bytes:
         if page.kind not in self._texts:
-            self._texts[page.kind] = self._query(page).as_bytes(connection)
+            self._texts[page.kind] = self._query(page).as_bytes(None)
         return self._texts[page.kind]
 
     def _query(self, page: Page) -> composing.Composed:

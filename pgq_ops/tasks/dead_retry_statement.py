@@ -72,7 +72,7 @@ class RetryStatement:
         immediate, so that they fail here and not at COMMIT.
         """
         with self.transaction(connection):
-            rows = connection.execute(self._text(connection, page), self._parameters(page, limit, before)).fetchall()
+            rows = connection.execute(self._text(page), self._parameters(page, limit, before)).fetchall()
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.changes.table} took {rows[0][-1]} jobs fewer than it was given")
@@ -140,9 +140,9 @@ class RetryStatement:
         spread = {"rate": self.rate, "begun": self.begun, "before": before}
         return self.bare_take.parameters(page, limit) | log | spread
 
-    def _text(self, connection: Connection, page: Page) -> bytes:
+    def _text(self, page: Page) -> bytes:
         if page.kind not in self._texts:
-            self._texts[page.kind] = self._query(page).as_bytes(connection)
+            self._texts[page.kind] = self._query(page).as_bytes(None)
         return self._texts[page.kind]
 
     def _query(self, page: Page) -> composing.Composed:

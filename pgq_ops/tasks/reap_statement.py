@@ -70,7 +70,7 @@ class ReapStatement:
             return self._run_alone(connection, page, limit, skip)
         with connection.transaction():
             parameters = self.parameters(page, limit, skip)
-            rows = connection.execute(self.batch(connection, page), parameters).fetchall()
+            rows = connection.execute(self.batch(page), parameters).fetchall()
             if rows and rows[0][-1] != 0:
                 raise CopySwallowed(f"{self.letters} took {rows[0][-1]} rows fewer than it was given")
             if rows and self.letters is not None:
@@ -79,7 +79,7 @@ class ReapStatement:
 
     def _run_alone(self, connection: Connection, page: Page, limit: int, skip: Sequence[str]) -> Batch:
         """A batch that goes on behind another is prepared: planning it takes as long as reaping some 50 rows."""
-        text, parameters = self.batch(connection, page), self.parameters(page, limit, skip)
+        text, parameters = self.batch(page), self.parameters(page, limit, skip)
         try:
             rows = connection.execute(text, parameters, prepare=page.kind == GOES_ON).fetchall()
         except errors.InvalidSqlStatementName:
@@ -105,10 +105,10 @@ class ReapStatement:
         log = {"table_oid": self.table.relation.oid, "job_table": self.table.name} if self.logged else {}
         return page.parameters | log | {"limit": limit, "skip": list(skip), "most_ids": MOST_IDS}
 
-    def batch(self, connection: Connection, page: Page) -> bytes:
+    def batch(self, page: Page) -> bytes:
         """The statement of a batch, put together once for each kind of page."""
         if page.kind not in self._texts:
-            self._texts[page.kind] = self._batch(page).as_bytes(connection)
+            self._texts[page.kind] = self._batch(page).as_bytes(None)
         return self._texts[page.kind]
 
     def peek(
@@ -190,6 +190,8 @@ class ReapStatement:
             "dead_letter_table": letters.relation.sql,
             "copied_columns": composing.SQL(", ").join(identifier(name) for name in letters.columns),
             "copied_values": composing.SQL(", ").join(values),
-            "report": report.statement("(SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)"),
+            "report": report.statement(
+                "(SELECT pg_catalog.count(*) FROM removed) - (SELECT pg_catalog.count(*) FROM copied)"
+            ),
         }
         return sql.statement("reap/reap_batch_moving", fragments | moving)

@@ -76,7 +76,7 @@ def test_a_batch_reads_little_more_than_it_takes(database: Database, index: str,
 
 def explain_prepared(connection: Connection, statement: ReapStatement, page: Page) -> dict[str, Any]:
     """What the one plan that the server has prepared does with one more batch."""
-    names = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement.batch(connection, page).decode()))
+    names = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement.batch(page).decode()))
     parameters = statement.parameters(page, BATCH)
     [[prepared]] = connection.execute("SELECT name FROM pg_prepared_statements", {}).fetchall()
     explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {}({})").format(

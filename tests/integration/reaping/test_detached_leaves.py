@@ -145,7 +145,7 @@ def test_a_batch_asks_once_and_not_for_each_row(database: Database) -> None:
     order = PageOrder.by_key(table)
     statement = ReapStatement(table, leaf, policy, order, include_stale=False)
     bound.connection.execute(sql.statement("reap/prepare_session"), {"may_sort": "on"})
-    explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(bound.connection, order.first())
+    explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + statement.batch(order.first())
     [[[document]]] = bound.connection.execute(explain, statement.parameters(order.first(), 500)).fetchall()
     looks = [node for node in nodes(document["Plan"]) if node.get("Relation Name") == "pg_inherits"]
     # One at each level, and one above the table.
