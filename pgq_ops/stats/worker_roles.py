@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
+from pgq_ops.job_table.changes import written_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ SETTINGS = (
     "default_transaction_isolation",
     "default_transaction_read_only",
     "idle_in_transaction_session_timeout",
+    "listen_addresses",
     "synchronous_commit",
     "tcp_keepalives_count",
     "tcp_keepalives_idle",
@@ -51,16 +53,14 @@ class RoleSetting:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRole:
-    """A role that may log in and update the job table. Sessions in this database, those of pgq-ops left out.
+    """A role that may log in and update the job table.
 
-    `remote_sessions`: from another address; None where addresses cannot be seen. `sees_all_rows`: no row-level security
-    applies to it. `policies`: commands with a permissive policy for it (`*`, `r`, `a`, `w`, `d`).
+    `sees_all_rows`: no row-level security applies to it. `policies`: commands with a permissive policy for it (`*`,
+    `r`, `a`, `w`, `d`).
     """
 
     name: str
     superuser: bool
-    sessions: int
-    remote_sessions: int | None
     sees_all_rows: bool
     policies: frozenset[str]
     settings: Mapping[str, RoleSetting] = field(default_factory=dict)
@@ -68,13 +68,14 @@ class WorkerRole:
 
 def read(connection: Connection, table: JobTable) -> tuple[WorkerRole, ...]:
     """Those roles, the ones with most sessions first. Raises the driver's errors."""
-    roles = connection.execute(sql.statement("stats/worker_roles"), {"oid": table.relation.oid}).fetchall()
+    whose = {"oid": table.relation.oid, "written": list(written_columns(table))}
+    roles = connection.execute(sql.statement("stats/worker_roles"), whose).fetchall()
     parameters = {"roles": [oid for oid, *_ in roles], "names": list(SETTINGS)}
     rows = connection.execute(sql.statement("stats/role_settings"), parameters).fetchall()
     settings: dict[int, dict[str, RoleSetting]] = {}
     for oid, name, unit, value, source in rows:
         settings.setdefault(oid, {})[name] = RoleSetting(value, unit, source)
     return tuple(
-        WorkerRole(name, superuser, sessions, remote, sees_all, frozenset(policies), settings.get(oid, {}))
-        for oid, name, superuser, sessions, remote, sees_all, policies in roles
+        WorkerRole(name, superuser, sees_all, frozenset(policies), settings.get(oid, {}))
+        for oid, name, superuser, sees_all, policies in roles
     )

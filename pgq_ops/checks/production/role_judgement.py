@@ -39,9 +39,16 @@ def named(roles: tuple[WorkerRole, ...]) -> str:
     return f"{counted(len(roles), 'role')} ({listed(role.name for role in roles)})"
 
 
-def judge_roles(examination: Examination, is_bad: Callable[[WorkerRole], bool | None]) -> RoleJudgement | Verdict:
-    """Ask of each role whether it is bad (None: not known); a verdict where there is nobody to be sure of."""
+def judge_roles(
+    examination: Examination, is_bad: Callable[[WorkerRole], bool | None], *, steadily: bool = False
+) -> RoleJudgement | Verdict:
+    """Ask of each role whether it is bad (None: not known); a verdict where there is nobody to be sure of.
+
+    `steadily`: superusers, who count while they are connected, only where there is no other role.
+    """
     roles = examination.fact(worker_roles.read)
+    if steadily:
+        roles = tuple(role for role in roles if not role.superuser) or roles
     if not roles:
         return unknown(
             f"no role is known that could log in and update {examination.table}: superusers count while they are"

@@ -11,6 +11,7 @@ from pgq_ops.stats import statement_text
 if TYPE_CHECKING:
     from pgq_ops.checks.production.verdict import Verdict
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.isolation_statements import LevelStatement
     from pgq_ops.stats.table_statements import Statement, TableStatements
 
 _MOST_CHARACTERS = 300
@@ -33,6 +34,6 @@ def not_seen(seen: TableStatements, what: str, table: JobTable) -> Verdict:
     return unknown(f"no {what} of {table} has been counted since pg_stat_statements began{inside}")
 
 
-def in_one_line(statement: Statement) -> str:
+def in_one_line(statement: Statement | LevelStatement) -> str:
     """The text as evidence: without constants, and not all of a long one."""
     return shortened(statement_text.without_values(statement.text), _MOST_CHARACTERS)

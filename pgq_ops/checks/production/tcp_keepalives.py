@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ID = "tcp-keepalives"
 TITLE = "A worker whose machine vanished is noticed within minutes"
 
+_LISTEN = "listen_addresses"
 _IDLE = "idle_in_transaction_session_timeout"
 # What 0 stands for on Linux, tcp(7): tcp_keepalive_time in s, tcp_keepalive_intvl in s, tcp_keepalive_probes.
 _DEFAULTS = {"tcp_keepalives_idle": 7200.0, "tcp_keepalives_interval": 75.0, "tcp_keepalives_count": 9.0}
@@ -27,8 +29,8 @@ _MOST_NAMED = 3
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning; none where all sessions are local, or idle transactions are ended in time anyway."""
-    judgement = judge_roles(examination, _is_late)
+    """A warning; none where nobody can come from another machine, or idle transactions are ended in time anyway."""
+    judgement = judge_roles(examination, _is_late, steadily=True)
     if not isinstance(judgement, RoleJudgement):
         return judgement
     if not judgement.bad:
@@ -75,12 +77,23 @@ def _is_late(role: WorkerRole) -> bool | None:
 
 def _is_local(role: WorkerRole) -> bool:
     """Whether all its sessions are on this machine, whose kernel tells at once that a process died."""
-    return role.sessions > 0 and role.remote_sessions == 0
+    setting = role.settings.get(_LISTEN)
+    if setting is None or setting.value is None:
+        return False
+    addresses = [address.strip() for address in setting.value.strip("'\"").split(",")]
+    return all(not address or address == "localhost" or _is_loopback(address) for address in addresses)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _why_passed(role: WorkerRole) -> str:
     if _is_local(role):
-        return f"{role.name}: all its sessions now are local"
+        return f"the server listens on this machine alone ({_LISTEN} = '{role.settings[_LISTEN].value}')"
     if 0 < _idle_bound(role) <= _LONGEST_SECONDS:
         return f"{role.name}: an idle transaction is ended after {format_duration(_idle_bound(role))}, whoever is gone"
     return f"{role.name}: noticed within {format_duration(_noticed_after(role) or 0.0)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +14,13 @@ from pgq_ops.checks.production import (
     synchronous_commit_off,
     tcp_keepalives,
 )
+from pgq_ops.schema import grants
+from pgq_ops.schema.tier import Tier
+from pgq_ops.schema.versions import install
 from pgq_ops.stats import worker_roles
+from pgq_ops.stats.worker_roles import RoleSetting
 from tests.support.agent import wait_until
-from tests.support.doctor_points import doctor, remedies
+from tests.support.doctor_points import Doctor, doctor, remedies
 
 if TYPE_CHECKING:
     from tests.support.database import Database
@@ -34,6 +39,16 @@ def worker(jobs: Database, make_role: Roles) -> str:
 
 def set_for_all(database: Database, setting: str) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET {setting}')
+
+
+def listening(database: Database, addresses: str = "*") -> Doctor:
+    """An examination of a server with such listen_addresses; the tests' own has no others than this machine's."""
+    one = doctor(database)
+    setting = {"listen_addresses": RoleSetting(addresses, "", "server")}
+    roles = one.examination.fact(worker_roles.read)
+    found = tuple(replace(role, settings={**role.settings, **setting}) for role in roles)
+    one.examination._facts[worker_roles.read] = found
+    return one
 
 
 def test_an_open_transaction_without_an_end_is_found_and_the_remedy_ends_it(jobs: Database, worker: str) -> None:
@@ -117,6 +132,38 @@ def test_the_role_of_pgq_ops_is_no_worker_unless_others_use_it_or_it_owns_the_ta
     agent.close()
 
 
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_role_with_the_grants_of_pgq_ops_is_no_worker_also_while_no_agent_is_connected(
+    jobs: Database,
+    worker: str,
+    make_role: Roles,
+    installed: bool,  # noqa: FBT001
+) -> None:
+    def judged() -> set[str]:
+        return {role.name for role in doctor(jobs).examination.fact(worker_roles.read)}
+
+    admin, role = jobs.connect(), make_role("ops")
+    if installed:
+        install(admin)
+    tiers = {Tier.REAP, Tier.DEAD} if installed else {Tier.REAP}
+    grants.apply(admin, grants.plan(admin, role, [doctor(jobs).examination.table], tiers))
+    assert worker in judged()
+    assert role not in judged()
+    other = jobs.connect(user=role, application_name="worker-7")
+    assert role in judged()
+    other.close()
+    wait_until(lambda: role not in judged(), 10)
+    jobs.execute(f'ALTER TABLE jobs OWNER TO "{role}"')
+    assert role in judged()
+
+
+def test_a_worker_that_may_write_a_claim_and_no_more_is_one(jobs: Database, make_role: Roles) -> None:
+    role = make_role("least")
+    columns = "status, run_at, locked_by, lease_until, attempts, finished_at"
+    jobs.execute(f'GRANT SELECT, UPDATE ({columns}) ON jobs TO "{role}"')
+    assert role in {one.name for one in doctor(jobs).examination.fact(worker_roles.read)}
+
+
 def test_a_server_value_that_hides_behind_the_own_role_s_is_unknown_and_not_passed(
     jobs: Database, make_role: Roles, worker: str
 ) -> None:
@@ -137,14 +184,14 @@ def test_nobody_to_judge_is_unknown(jobs: Database, make_role: Roles, point: obj
 
 
 def test_keepalives_of_two_hours_are_found_and_the_remedy_cures_them(jobs: Database, worker: str) -> None:
-    finding = doctor(jobs).finding(tcp_keepalives)
+    finding = listening(jobs).finding(tcp_keepalives)
     assert finding.evidence["roles"] == {
         worker: dict.fromkeys(("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"), "0 (server)")
     }
     assert "2h11m" in finding.summary
     for statement in remedies(finding):
         jobs.execute(statement)
-    text = doctor(jobs).passed(tcp_keepalives)
+    text = listening(jobs).passed(tcp_keepalives)
     assert f"{worker}: noticed within 1m30s" in text
 
 
@@ -152,18 +199,28 @@ def test_keepalives_of_two_hours_are_found_and_the_remedy_cures_them(jobs: Datab
 def test_keepalives_may_take_as_long_as_a_lease(jobs: Database, worker: str, idle: int, *, passes: bool) -> None:
     for setting in (f"tcp_keepalives_idle = {idle}", "tcp_keepalives_interval = 10", "tcp_keepalives_count = 3"):
         jobs.execute(f'ALTER ROLE "{worker}" IN DATABASE "{jobs.name}" SET {setting}')
-    one = doctor(jobs)
+    one = listening(jobs)
     assert one.passed(tcp_keepalives) if passes else one.finding(tcp_keepalives)
 
 
-def test_keepalives_do_not_matter_where_idle_transactions_end_anyway_or_all_sessions_are_local(
-    jobs: Database, worker: str
-) -> None:
-    session = jobs.connect(user=worker)
-    assert "local" in doctor(jobs).passed(tcp_keepalives)
-    session.close()
+def test_keepalives_do_not_matter_where_idle_transactions_end_anyway(jobs: Database, worker: str) -> None:
     set_for_all(jobs, "idle_in_transaction_session_timeout = '30s'")
-    assert "ended after 30s" in doctor(jobs).passed(tcp_keepalives)
+    assert f"{worker}: an idle transaction is ended after 30s" in listening(jobs).passed(tcp_keepalives)
+
+
+@pytest.mark.parametrize("addresses", ["", "localhost", "127.0.0.1, ::1"])
+@pytest.mark.usefixtures("worker")
+def test_keepalives_do_not_matter_where_nobody_can_come_from_another_machine(jobs: Database, addresses: str) -> None:
+    assert "this machine alone" in listening(jobs, addresses).passed(tcp_keepalives)
+    assert listening(jobs, f"{addresses},10.0.0.1").finding(tcp_keepalives)
+
+
+def test_it_does_not_matter_who_is_connected_just_then(jobs: Database, worker: str) -> None:
+    before = listening(jobs).finding(tcp_keepalives)
+    sessions = [jobs.connect(user=worker, application_name="worker-7"), jobs.connect()]
+    assert listening(jobs).finding(tcp_keepalives) == before
+    for session in sessions:
+        session.close()
 
 
 def test_workers_that_may_not_write_are_found(jobs: Database, worker: str) -> None:
