@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.binding import catalog
 from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def quoted(*parts: str) -> str:
     """A quoted name for a text to paste (a `%` stays one)."""
-    return identifier(*parts).as_string().replace("%%", "%")
+    return pasted(identifier(*parts))
 
 
 def grant(connection: Connection, privilege: str, columns: Iterable[str], schema: str, name: str) -> str:
@@ -80,7 +81,7 @@ def require_reapable(connection: Connection, table: JobTable, columns: tuple[str
     if table.dead_letters is not None:
         there = table.dead_letters.relation
         for relation, privilege in ((table.relation, "DELETE"), (table.relation, "SELECT"), (there, "INSERT")):
-            query = "SELECT has_table_privilege(%(oid)s::oid, %(privilege)s)"
+            query = "SELECT pg_catalog.has_table_privilege(%(oid)s::oid, %(privilege)s)"
             row = connection.execute(query, {"oid": relation.oid, "privilege": privilege}).fetchone()
             if row is not None and not row[0]:
                 remedies.append(grant(connection, privilege, (), relation.schema, relation.name))

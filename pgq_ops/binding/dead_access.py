@@ -68,7 +68,7 @@ def _hidden(connection: Connection, place: DeadPlace) -> list[str]:
 
 def _on_table(connection: Connection, relation: Relation, *privileges: str) -> Iterable[str]:
     for privilege in privileges:
-        query = "SELECT has_table_privilege(%(oid)s::oid, %(privilege)s)"
+        query = "SELECT pg_catalog.has_table_privilege(%(oid)s::oid, %(privilege)s)"
         row = connection.execute(query, {"oid": relation.oid, "privilege": privilege}).fetchone()
         if row is None or not row[0]:
             yield grant(connection, privilege, (), relation.schema, relation.name)
@@ -98,7 +98,7 @@ def _policy(connection: Connection, place: DeadPlace, commands: str) -> Iterable
     To lock a row takes the policies for changing it.
     """
     relation = place.relation
-    row = connection.execute("SELECT row_security_active(%(oid)s::oid)", {"oid": relation.oid}).fetchone()
+    row = connection.execute("SELECT pg_catalog.row_security_active(%(oid)s::oid)", {"oid": relation.oid}).fetchone()
     active = row is not None and row[0]
     if active and not all(policies_allow(connection, relation.oid, command) for command in commands):
         role = quoted(catalog.server(connection).role)

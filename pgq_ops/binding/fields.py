@@ -164,6 +164,6 @@ def expression_type(
         return None
     assert cursor.description is not None  # noqa: S101  # a SELECT has columns
     row = connection.execute(
-        "SELECT format_type(%(oid)s::oid, -1)", {"oid": cursor.description[0].type_code}
+        "SELECT pg_catalog.format_type(%(oid)s::oid, -1)", {"oid": cursor.description[0].type_code}
     ).fetchone()
     return str(row[0]) if row else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.binding import catalog
 from pgq_ops.errors import ConfigError, NotPermitted, Problem
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def find(
         raise ConfigError((Problem(key, f"{text!r} is {_NOT_TABLES[relation.kind]}", "name the table itself"),))
     if not relation.schema_usable:
         role = catalog.server(connection).role
-        grant = f"GRANT USAGE ON SCHEMA {identifier(relation.schema).as_string()} TO {identifier(role).as_string()};"
+        grant = f"GRANT USAGE ON SCHEMA {pasted(identifier(relation.schema))} TO {pasted(identifier(role))};"
         raise NotPermitted(f"{key}: role {role} may not use schema {relation.schema}", grant)
     return relation
 

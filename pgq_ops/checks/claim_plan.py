@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.index_advice import pending_index
-from pgq_ops.checks.pasted_sql import plain
+from pgq_ops.checks.pasted_sql import as_regclass, plain
 from pgq_ops.checks.wording import counted
-from pgq_ops.job_table.quoting import literal
 from pgq_ops.stats.claim_text import passes_as_parameter
 from pgq_ops.stats.index_support import Question
 
@@ -88,7 +87,7 @@ def _remedy(look: Look) -> str:
     return (
         f"ANALYZE {table};\n-- is an index gone, or invalid?\n"
         "SELECT indexrelid::regclass, indisvalid, pg_get_indexdef(indexrelid) FROM pg_index"
-        f" WHERE indrelid = {plain(literal(table))}::regclass;"
+        f" WHERE indrelid = {as_regclass(look.table.relation)};"
     )
 
 

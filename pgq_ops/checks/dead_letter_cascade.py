@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.pasted_sql import plain
-from pgq_ops.job_table.quoting import literal
+from pgq_ops.checks.pasted_sql import as_regclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +28,12 @@ def check(look: Look) -> Iterator[Finding]:
     unless = "" if allowed else ", so the table is not reaped unless reaper.dead_letter_cascade allows it"
     if deletes_jobs:
         unless = ", other jobs among them, so the table is not reaped"
-    relation = plain(literal(plain(table.relation.sql)))
+    relation = as_regclass(table.relation)
     yield Finding(
         DEAD_LETTER_CASCADE,
         Severity.INFO if allowed else Severity.WARNING,
         f"moving a dead job from {table} to {letters.relation} changes other tables: {'; '.join(constraints)}{unless}",
         {"constraints": constraints, "allowed": allowed},
         f"SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint"  # noqa: S608  # text for a person; quoted above
-        f" WHERE contype = 'f' AND confrelid = {relation}::regclass AND confdeltype IN ('c', 'n', 'd');",
+        f" WHERE contype = 'f' AND confrelid = {relation} AND confdeltype IN ('c', 'n', 'd');",
     )

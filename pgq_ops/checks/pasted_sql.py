@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql as composing
 
-from pgq_ops.job_table.quoting import identifier
+from pgq_ops.job_table.pasting import pasted
+from pgq_ops.job_table.quoting import identifier, literal
 
 if TYPE_CHECKING:
-    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.job_table.table import JobTable, Relation
 
 
 def plain(fragment: composing.Composable) -> str:
-    """The text, with each `%` once and on one line."""
-    return " ".join(fragment.as_string(None).replace("%%", "%").split("\n"))
+    """The text as psql takes it, on one line."""
+    return pasted(fragment)
+
+
+def as_regclass(relation: Relation) -> str:
+    """The table's oid, by its name in a text."""
+    name = relation.sql.as_string(None).replace("%%", "%")
+    return f"{plain(literal(name))}::regclass"
 
 
 def predicate(table: JobTable, state: str) -> str:

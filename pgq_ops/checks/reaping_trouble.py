@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.pasted_sql import plain, rows_where
+from pgq_ops.checks.pasted_sql import as_regclass, rows_where
 from pgq_ops.checks.wording import command, counted
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.job_table.quoting import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +41,7 @@ def check(look: Look) -> Iterator[Finding]:
             rows_where(table, expired, "queue", "owner", "attempts"),
         )
     if news.swallowed > 0:
-        relation = plain(literal(plain(table.relation.sql)))
+        relation = as_regclass(table.relation)
         yield Finding(
             REAPER_SWALLOWED,
             Severity.CRITICAL,
@@ -50,5 +49,5 @@ def check(look: Look) -> Iterator[Finding]:
             " without an error, as it would discard your workers' changes",
             {"swallowed": news.swallowed},
             f"SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger"  # noqa: S608  # text for a person; quoted above
-            f" WHERE tgrelid = {relation}::regclass AND NOT tgisinternal;",
+            f" WHERE tgrelid = {relation} AND NOT tgisinternal;",
         )

@@ -49,5 +49,5 @@ def _query(table: JobTable) -> str:
     if state is None:
         known = any_of([table.is_state(name) for name in table.states])
         return rows_where(table, composing.SQL("{} IS NOT TRUE").format(known))
-    query = composing.SQL("SELECT {0}, count(*) FROM {1} AS j GROUP BY 1 ORDER BY 2 DESC;")
+    query = composing.SQL("SELECT {0}, pg_catalog.count(*) FROM {1} AS j GROUP BY 1 ORDER BY 2 DESC;")
     return plain(query.format(state.value, table.relation.sql))

@@ -22,8 +22,19 @@ def counted(number: int, noun: str) -> str:
 
 
 def command(*words: str) -> str:
-    """A command line for a shell."""
-    return shlex.join(words)
+    """A command line for a shell, on one line."""
+    return " ".join(map(_word, words))
+
+
+def _word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(char if char.isprintable() else _octal(char) for char in escaped) + "'"
+
+
+def _octal(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 def reap_commands(look: Look, *options: str) -> str:

@@ -13,6 +13,7 @@ from pgq_ops.cli.findings_moments import moment
 from pgq_ops.cli.setting import session
 from pgq_ops.config.validation import did_you_mean
 from pgq_ops.errors import NotPermitted, UsageError
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.schema import versions
 from pgq_ops.schema.findings import CONFIRM_SECONDS, KEEP_SECONDS, UNWATCHED_SECONDS
@@ -118,5 +119,5 @@ def _read(connection: Connection, names: Sequence[str], since: float, until: flo
         return finding_history.read(connection, names or None, since, until, seen_since)
     except errors.InsufficientPrivilege as error:
         [(role,)] = connection.execute("SELECT current_user").fetchall()
-        quoted = identifier(role).as_string().replace("%%", "%")
+        quoted = pasted(identifier(role))
         raise NotPermitted("this role may not read what was wrong", _GRANT.format(quoted)) from error

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 # The index of the log holds the beginning of the key.
-_SAME_JOB = sql.SQL("{log}.table_oid = {table_oid} AND left({log}.job, 200) = left({key}, 200) AND {log}.job = {key}")
+_SAME_JOB = sql.SQL(
+    "{log}.table_oid = {table_oid} AND pg_catalog.left({log}.job, 200) = pg_catalog.left({key}, 200)"
+    " AND {log}.job = {key}"
+)
 # Counted since the job was last buried or retried; a retry says with how many attempts it begins.
 _LOGGED_ATTEMPTS = sql.SQL(
-    "(SELECT COALESCE(begun.attempts, 0) + (SELECT count(*) FROM pgq_ops.reap_log AS past"
+    "(SELECT COALESCE(begun.attempts, 0) + (SELECT pg_catalog.count(*) FROM pgq_ops.reap_log AS past"
     " WHERE {past} AND past.outcome = 'requeued' AND past.at > COALESCE(begun.at, '-infinity'))"
     " FROM (SELECT) AS once LEFT JOIN LATERAL (SELECT fresh.at,"
     " CASE WHEN fresh.outcome = 'retried' THEN COALESCE(fresh.attempt, 0) ELSE 0 END AS attempts"
@@ -83,8 +86,9 @@ class ReapChanges:
         base, longest = backoff.base.total_seconds(), backoff.max.total_seconds()
         exponent = 0 if backoff.factor == 1 else max(0, math.ceil(math.log(longest / base, backoff.factor)))
         return sql.SQL(
-            "(LEAST({max}, {base} * power({factor}, LEAST(GREATEST({attempts}, 0), {exponent})::double precision))"
-            " * (1.0 - {jitter} * random()))::double precision"
+            "(LEAST({max}, {base} * pg_catalog.power({factor},"
+            " LEAST(GREATEST({attempts}, 0), {exponent})::double precision))"
+            " * (1.0 - {jitter} * pg_catalog.random()))::double precision"
         ).format(
             max=literal(longest),
             base=literal(base),
@@ -96,7 +100,9 @@ class ReapChanges:
 
     def requeue_writes(self) -> dict[str, sql.Composable]:
         """State, available time, owner and lease columns, so that the workers' own claim finds the job again."""
-        moment: sql.Composable = sql.SQL("(now() + make_interval(secs => {}))").format(self.delay_seconds())
+        moment: sql.Composable = sql.SQL("(pg_catalog.now() + pg_catalog.make_interval(secs => {}))").format(
+            self.delay_seconds()
+        )
         if self.ceiling is not None:
             moment = sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
         return pending_writes(self.table, moment) | self._both()
@@ -107,7 +113,7 @@ class ReapChanges:
         writes = dict(dead.writes) if dead is not None else {}
         finished = self.table.fields.get("finished_at")
         if finished is not None and finished.name is not None:
-            writes.setdefault(finished.name, self.table.clock.written(sql.SQL("now()"), finished))
+            writes.setdefault(finished.name, self.table.clock.written(sql.SQL("pg_catalog.now()"), finished))
         return writes | self._both()
 
     def _both(self) -> dict[str, sql.Composable]:
@@ -128,16 +134,19 @@ class ReapChanges:
 
     def _note_text(self) -> sql.Composable:
         return sql.SQL(
-            "concat(to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), ' pgq-ops ',"
+            "pg_catalog.concat(pg_catalog.to_char(pg_catalog.now() AT TIME ZONE 'UTC',"
+            " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), ' pgq-ops ',"
             " CASE WHEN taken.pgq_ops_bury THEN 'buried' ELSE 'requeued' END, ': ',"
-            " COALESCE('lease expired ' || to_char({expires} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-            " 'no lease'), ', attempt ', {attempts}, ' of ', {cap}, ', last owner ', COALESCE({owner}, 'unknown'))"
+            " COALESCE('lease expired ' || pg_catalog.to_char({expires} AT TIME ZONE 'UTC',"
+            " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), 'no lease'), ', attempt ', {attempts}, ' of ', {cap},"
+            " ', last owner ', COALESCE({owner}, 'unknown'))"
         ).format(**self._note_parts())
 
     def _note_json(self) -> sql.Composable:
         return sql.SQL(
-            "jsonb_build_object('at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-            " 'by', 'pgq-ops', 'error', CASE WHEN {expires} IS NULL THEN 'no lease' ELSE 'lease expired' END,"
+            "pg_catalog.jsonb_build_object('at', pg_catalog.to_char(pg_catalog.now() AT TIME ZONE 'UTC',"
+            " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), 'by', 'pgq-ops',"
+            " 'error', CASE WHEN {expires} IS NULL THEN 'no lease' ELSE 'lease expired' END,"
             " 'outcome', CASE WHEN taken.pgq_ops_bury THEN 'buried' ELSE 'requeued' END,"
             " 'attempt', {attempts}, 'max_attempts', {cap}, 'owner', {owner})"
         ).format(**self._note_parts())

@@ -82,12 +82,12 @@ class Clock:
             moment = sql.SQL("{}::timestamp AT TIME ZONE {}").format(mapped.value, literal(self.zone))
             return _never_beyond(mapped.value, literal(NEVER_FROM), literal(_NEVER_UNTIL), moment)
         seconds = sql.SQL("({}::double precision / {})").format(mapped.value, literal(self._scale(mapped)))
-        moment = sql.SQL("to_timestamp({})").format(seconds)
+        moment = sql.SQL("pg_catalog.to_timestamp({})").format(seconds)
         return _never_beyond(seconds, literal(_NEVER_SECONDS), literal(-_NEVER_SECONDS), moment)
 
     def finite(self, mapped: MappedColumn) -> sql.Composable:
         """The column as timestamptz, NULL where it is infinite (an age of it could not be computed)."""
-        return sql.SQL("CASE WHEN isfinite({0}) THEN {0} END").format(self.to_timestamptz(mapped))
+        return sql.SQL("CASE WHEN pg_catalog.isfinite({0}) THEN {0} END").format(self.to_timestamptz(mapped))
 
     def written(self, moment: sql.Composable, mapped: MappedColumn) -> sql.Composable:
         """A timestamptz as the column stores it; an integer is rounded up, so that nothing is due early."""
@@ -111,11 +111,13 @@ class Clock:
 
     def is_past(self, mapped: MappedColumn) -> sql.Composable:
         """Whether the column lies at or before now, by the database's clock."""
-        return self._before(mapped, sql.SQL("now()"))
+        return self._before(mapped, sql.SQL("pg_catalog.now()"))
 
     def ran_out(self, mapped: MappedColumn, lag_seconds: sql.Composable) -> sql.Composable:
         """Whether the column lies at least `lag_seconds` before now, by the database's clock."""
-        return self._before(mapped, sql.SQL("(now() - make_interval(secs => {}))").format(lag_seconds))
+        return self._before(
+            mapped, sql.SQL("(pg_catalog.now() - pg_catalog.make_interval(secs => {}))").format(lag_seconds)
+        )
 
     def _before(self, mapped: MappedColumn, moment: sql.Composable) -> sql.Composable:
         return sql.SQL("{} <= {}").format(mapped.value, self.compared(moment, mapped))

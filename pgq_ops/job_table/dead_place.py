@@ -86,7 +86,9 @@ class DeadPlace:
     def age_seconds(self, moment: sql.Composable | None = None) -> sql.Composable:
         """Seconds since `died_at()` (or the expression that holds it): never below 0, NULL where it is not known."""
         since = self.died_at() if moment is None else moment
-        age = sql.SQL("CASE WHEN {0} > now() THEN 0 ELSE extract(epoch FROM now() - {0}) END::float8")
+        age = sql.SQL(
+            "CASE WHEN {0} > pg_catalog.now() THEN 0 ELSE extract(epoch FROM pg_catalog.now() - {0}) END::float8"
+        )
         return sql.SQL("({})").format(age.format(since))
 
     def text_of(self, field: str) -> sql.Composable:
@@ -98,7 +100,7 @@ class DeadPlace:
         """The whole error as text, the elements of an array on lines of their own; NULL where none is mapped."""
         mapped = self.table.fields.get("error")
         if mapped is not None and mapped.base_type.endswith("[]"):
-            return sql.SQL("array_to_string({}, E'\\n')").format(mapped.value)
+            return sql.SQL("pg_catalog.array_to_string({}, E'\\n')").format(mapped.value)
         return self.text_of("error")
 
 

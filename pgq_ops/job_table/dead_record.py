@@ -38,9 +38,9 @@ def record(place: DeadPlace, *, payload: bool = False, whole_row: bool = False) 
     if payload and "payload" in fields:
         parts.append(("payload", _plain(fields["payload"])))
     if whole_row:
-        parts.append(("row", sql.SQL("row_to_json(j.*)")))
+        parts.append(("row", sql.SQL("pg_catalog.row_to_json(j.*)")))
     pairs = [sql.SQL("{}, {}").format(literal(name), value) for name, value in parts]
-    return sql.SQL("json_build_object({})").format(sql.SQL(", ").join(pairs))
+    return sql.SQL("pg_catalog.json_build_object({})").format(sql.SQL(", ").join(pairs))
 
 
 def _plain(mapped: MappedColumn) -> sql.Composable:

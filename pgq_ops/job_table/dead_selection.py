@@ -86,8 +86,9 @@ def _in_queue(place: DeadPlace, queue: str) -> Selection:
     if (shortened := _DIGEST.fullmatch(queue)) is None:
         return Selection(exact, parameters)
     by_digest = sql.SQL(
-        "({exact} OR left(encode(sha256(convert_to({queue}, 'UTF8')), 'hex'), 8) = %(dead_queue_digest)s::text"
-        " AND starts_with({queue}, %(dead_queue_start)s::text))"
+        "({exact} OR pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to({queue}, 'UTF8')),"
+        " 'hex'), 8) = %(dead_queue_digest)s::text"
+        " AND pg_catalog.starts_with({queue}, %(dead_queue_start)s::text))"
     ).format(exact=exact, queue=column)
     start = shortened[1].partition(_REPLACED)[0]
     return Selection(by_digest, parameters | {"dead_queue_digest": shortened[2], "dead_queue_start": start})
@@ -104,7 +105,7 @@ def _by_age(place: DeadPlace, wanted: DeadFilter, name: str) -> Selection:
     _require(place, f"--{name}-than", "finished_at", "created_at")
     age = {"older": wanted.older_than, "newer": wanted.newer_than}[name]
     seconds = f"dead_{name}_seconds"
-    condition = sql.SQL("{} {} now() - make_interval(secs => {}::float8)").format(
+    condition = sql.SQL("{} {} pg_catalog.now() - pg_catalog.make_interval(secs => {}::float8)").format(
         place.died_at(deaths_alone=wanted.deaths_alone), _COMPARISONS[name], sql.Placeholder(seconds)
     )
     return Selection(condition, {seconds: 0.0 if age is None else age.total_seconds()})
@@ -117,8 +118,8 @@ def _with_error(place: DeadPlace, part: str) -> Selection:
     if place.table.fields["error"].base_type.startswith("json"):
         forms += [json.dumps(part, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)]
     condition = sql.SQL(
-        "EXISTS (SELECT FROM unnest(%(dead_error)s::text[]) AS pgq_ops_form(part)"
-        " WHERE strpos(lower({}), lower(pgq_ops_form.part)) > 0)"
+        "EXISTS (SELECT FROM pg_catalog.unnest(%(dead_error)s::text[]) AS pgq_ops_form(part)"
+        " WHERE pg_catalog.strpos(pg_catalog.lower({}), pg_catalog.lower(pgq_ops_form.part)) > 0)"
     ).format(place.error())
     return Selection(condition, {"dead_error": list(dict.fromkeys(forms))})
 

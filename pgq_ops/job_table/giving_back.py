@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 _TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
 _JSON = frozenset({"jsonb", "json"})
 _JSONB_APPENDED = sql.SQL(
-    "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
-    " ELSE jsonb_build_array({old}::jsonb) END || jsonb_build_array({note}))"
+    "(CASE WHEN {old} IS NULL THEN '[]'::jsonb WHEN pg_catalog.jsonb_typeof({old}::jsonb) = 'array' THEN {old}::jsonb"
+    " ELSE pg_catalog.jsonb_build_array({old}::jsonb) END || pg_catalog.jsonb_build_array({note}))"
 )
 # As text: a json may hold what a jsonb cannot ("\u0000"), and keeps the order and the spaces it was written with.
 _JSON_APPENDED = sql.SQL(
-    "concat(CASE WHEN {old} IS NULL THEN '[' WHEN json_typeof({old}) <> 'array' THEN concat('[', {old}, ', ')"
-    " WHEN json_array_length({old}) = 0 THEN '[' ELSE concat(left(rtrim({old}::text, E' \\n\\r\\t'), -1), ', ') END,"
+    "pg_catalog.concat(CASE WHEN {old} IS NULL THEN '[' WHEN pg_catalog.json_typeof({old}) <> 'array'"
+    " THEN pg_catalog.concat('[', {old}, ', ') WHEN pg_catalog.json_array_length({old}) = 0 THEN '['"
+    " ELSE pg_catalog.concat(pg_catalog.left(pg_catalog.rtrim({old}::text, E' \\n\\r\\t'), -1), ', ') END,"
     " {note}, ']')::json"
 )
 _HOLDERS = ("owner", "lease_expires_at", "heartbeat_at", "leased_at")
@@ -58,6 +59,6 @@ def error_appended(error: MappedColumn, text: sql.Composable, element: sql.Compo
         # With the length of a varchar(n)[], to which a cast cuts; a domain's is not known here.
         kind = (error.type_name if error.type_name.endswith("[]") else error.base_type).removesuffix("[]")
         note = element if kind in _JSON else text
-        return sql.SQL("array_append({}, ({})::{})").format(error.value, note, type_name(kind))
-    appended = sql.SQL("concat_ws(E'\\n', {}::text, {})").format(error.value, text)
-    return sql.SQL("left({}, {})").format(appended, literal(error.length)) if error.length else appended
+        return sql.SQL("pg_catalog.array_append({}, ({})::{})").format(error.value, note, type_name(kind))
+    appended = sql.SQL("pg_catalog.concat_ws(E'\\n', {}::text, {})").format(error.value, text)
+    return sql.SQL("pg_catalog.left({}, {})").format(appended, literal(error.length)) if error.length else appended

@@ -80,7 +80,9 @@ class LeaseTerms:
         ends = self._ends()
         if len(ends) == 1:
             return self.table.clock.ran_out(self.table.fields[ends[0]], lag_seconds)
-        return sql.SQL("{} <= now() - make_interval(secs => {})").format(self._base(), lag_seconds)
+        return sql.SQL("{} <= pg_catalog.now() - pg_catalog.make_interval(secs => {})").format(
+            self._base(), lag_seconds
+        )
 
     def expires_at(self) -> sql.Composable:
         """When the lease ends (without grace), as timestamptz; NULL without any lease or mapping."""
@@ -88,9 +90,9 @@ class LeaseTerms:
             return sql.SQL("NULL::timestamptz")
         if "lease_expires_at" in self.table.fields:
             return self._base()
-        return sql.SQL("(CASE WHEN {0} > {1} THEN 'infinity' ELSE {0} + make_interval(secs => {2}) END)").format(
-            self._base(), literal(NEVER_FROM), self.seconds(self._timeout) or sql.SQL("NULL")
-        )
+        return sql.SQL(
+            "(CASE WHEN {0} > {1} THEN 'infinity' ELSE {0} + pg_catalog.make_interval(secs => {2}) END)"
+        ).format(self._base(), literal(NEVER_FROM), self.seconds(self._timeout) or sql.SQL("NULL"))
 
     def ran_out(self) -> sql.Composable:
         """Whether the lease ended at least its grace ago."""
@@ -103,7 +105,7 @@ class LeaseTerms:
         if not self.table.has_lease:
             return sql.SQL("false")
         long_ago = self._before(lambda policy: self._lag(policy, policy.reaper.max_expired_age))
-        return sql.SQL("({} AND isfinite({}))").format(long_ago, self._base())
+        return sql.SQL("({} AND pg_catalog.isfinite({}))").format(long_ago, self._base())
 
     def is_missing(self) -> sql.Composable:
         """Whether the row has no lease at all."""
@@ -125,7 +127,9 @@ class LeaseTerms:
         if after is None or not known or not self.table.has_lease:
             return sql.SQL("false")
         since = sql.SQL("COALESCE({})").format(sql.SQL(", ").join(known))
-        return sql.SQL("({} AND {} <= now() - make_interval(secs => {}))").format(self.is_missing(), since, after)
+        return sql.SQL("({} AND {} <= pg_catalog.now() - pg_catalog.make_interval(secs => {}))").format(
+            self.is_missing(), since, after
+        )
 
     def is_overlong(self) -> sql.Composable:
         """Whether a live lease has been kept alive longer than `max_runtime` since the claim."""
@@ -140,12 +144,14 @@ class LeaseTerms:
         if not self.table.has_lease:
             return sql.SQL("false")
         if "lease_expires_at" not in self.table.fields:
-            return sql.SQL("{} > now() + make_interval(secs => {})").format(self._base(), literal(AHEAD_SECONDS))
+            return sql.SQL("{} > pg_catalog.now() + pg_catalog.make_interval(secs => {})").format(
+                self._base(), literal(AHEAD_SECONDS)
+            )
         longest = self.seconds(lambda policy: policy.lease.max_runtime)
         ahead: sql.Composable = literal(FUTURE_SECONDS)
         if longest is not None:
             ahead = sql.SQL("GREATEST({}, {})").format(ahead, longest)
-        return sql.SQL("{} > now() + make_interval(secs => {})").format(self.expires_at(), ahead)
+        return sql.SQL("{} > pg_catalog.now() + pg_catalog.make_interval(secs => {})").format(self.expires_at(), ahead)
 
     def is_reapable(self, *, include_stale: bool) -> sql.Composable:
         """Whether the reaper takes the row: running, its lease over, not stale unless asked for."""

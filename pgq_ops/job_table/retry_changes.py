@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.dead_place import DeadPlace
     from pgq_ops.job_table.table import JobTable
 
-_NOW = sql.SQL("to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
+_NOW = sql.SQL("pg_catalog.to_char(pg_catalog.now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class RetryChanges:
     def moment(self) -> sql.Composable:
         """When the job may be claimed, as timestamptz."""
         moment: sql.Composable = sql.SQL(
-            "(to_timestamp(%(begun)s::double precision) + make_interval(secs => taken.pgq_ops_delay_seconds))"
+            "(pg_catalog.to_timestamp(%(begun)s::double precision)"
+            " + pg_catalog.make_interval(secs => taken.pgq_ops_delay_seconds))"
         )
         return moment if self.ceiling is None else sql.SQL("LEAST({}, {})").format(moment, self.ceiling)
 
@@ -95,14 +96,14 @@ class RetryChanges:
         return sql.SQL("(CASE {} {} ELSE {} END)").format(self.table.queue(), sql.SQL(" ").join(cases), caps[0])
 
     def _note_text(self) -> sql.Composable:
-        return sql.SQL("concat({}, ' retried by pgq-ops: attempts ', {}, ' now count as ', {})").format(
+        return sql.SQL("pg_catalog.concat({}, ' retried by pgq-ops: attempts ', {}, ' now count as ', {})").format(
             _NOW, self._attempts(), self.fresh_attempts()
         )
 
     def _note_element(self) -> sql.Composable:
         return sql.SQL(
-            "jsonb_build_object('at', {}, 'by', 'pgq-ops', 'error', 'retried by pgq-ops', 'outcome', 'retried',"
-            " 'attempt', {}, 'attempts_made', {})"
+            "pg_catalog.jsonb_build_object('at', {}, 'by', 'pgq-ops', 'error', 'retried by pgq-ops',"
+            " 'outcome', 'retried', 'attempt', {}, 'attempts_made', {})"
         ).format(_NOW, self._attempts(), self.fresh_attempts())
 
     def _attempts(self) -> sql.Composable:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.job_table.changes import written_columns
 from pgq_ops.job_table.dead_place import dead_places
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.job_table.retry_changes import RetryChanges, lockable
 from pgq_ops.job_table.table import Relation
@@ -37,7 +38,7 @@ class Grant:
 
 def quoted(*parts: str) -> str:
     """A quoted name as text (a `%` stays one)."""
-    return identifier(*parts).as_string().replace("%%", "%")
+    return pasted(identifier(*parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class TableGrants:
 
     def _usage(self, relation: Relation) -> Iterator[Grant]:
         """USAGE on the schema, which a table's owner can seldom grant, where the role does not have it."""
-        query = "SELECT has_schema_privilege(%(role)s, %(schema)s, 'USAGE')"
+        query = "SELECT pg_catalog.has_schema_privilege(%(role)s, %(schema)s, 'USAGE')"
         row = self.connection.execute(query, {"role": self.role, "schema": relation.schema}).fetchone()
         if row is None or not row[0]:
             statement = f"GRANT USAGE ON SCHEMA {quoted(relation.schema)} TO {quoted(self.role)}"

@@ -17,6 +17,7 @@ from psycopg.sql import SQL
 from pgq_ops import sql
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import NotInstalled, NotPermitted, PgqOpsError
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier, literal
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def installed(connection: Connection) -> int | None:
             [(role,)] = connection.execute("SELECT current_user").fetchall()
             raise NotPermitted(
                 "the schema pgq_ops is installed, and this role may not read it",
-                f"GRANT USAGE ON SCHEMA pgq_ops TO {identifier(role).as_string().replace('%%', '%')};"
+                f"GRANT USAGE ON SCHEMA pgq_ops TO {pasted(identifier(role))};"
                 f" `pgq-ops grants` prints all that is needed",
             )
         row = connection.execute(sql.statement("log/schema_version"), {}).fetchone()

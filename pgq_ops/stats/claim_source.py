@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
@@ -42,17 +43,17 @@ class ClaimSource:
             "statements": identifier(self.schema, "pg_stat_statements"),
             "milliseconds": composing.SQL("total_exec_time" if split >= _TWO_TIMES else "total_time"),
             "since": composing.SQL(
-                "extract(epoch FROM min(s.stats_since))::float8" if split >= _BEGINNING else "0::float8"
+                "extract(epoch FROM pg_catalog.min(s.stats_since))::float8" if split >= _BEGINNING else "0::float8"
             ),
         }
 
     def grant(self, privilege: str) -> str:
         """The statement that gives this role a privilege, or another role's."""
-        return f"GRANT {privilege} TO {identifier(self.role).as_string(None).replace('%%', '%')};"
+        return f"GRANT {privilege} TO {pasted(identifier(self.role))};"
 
     def grant_to_execute(self) -> str:
         """The statement that lets this role call the extension's function."""
-        function = self.parts()["statements"].as_string(None).replace("%%", "%")
+        function = pasted(self.parts()["statements"])
         return self.grant(f"EXECUTE ON FUNCTION {function}(boolean)")
 
 
@@ -68,7 +69,7 @@ def read(connection: Connection, table: JobTable) -> ClaimSource:
     if not loaded:
         return ClaimSource(f"pg_stat_statements is not loaded: it takes {_LOAD}")
     if not usable:
-        name = identifier(schema).as_string(None).replace("%%", "%")
+        name = pasted(identifier(schema))
         needed = source.grant(f"USAGE ON SCHEMA {name}")
         return ClaimSource(f"role {role} may not read pg_stat_statements: {needed}")
     return source

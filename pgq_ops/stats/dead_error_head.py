@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 # What a line of a screen can show, and enough to tell errors apart.
 LONGEST = 300
 # Leading white space of an error is none of it, and a first line that is empty tells nothing.
-_FIRST_LINE = sql.SQL("split_part(left(ltrim({}, E' \\t\\r\\n'), {}), E'\\n', 1)")
+_FIRST_LINE = sql.SQL("pg_catalog.split_part(pg_catalog.left(pg_catalog.ltrim({}, E' \\t\\r\\n'), {}), E'\\n', 1)")
 _OF_JSON = sql.SQL(
     "(SELECT COALESCE(pgq_ops_first.error ->> 'error', pgq_ops_first.error ->> 'message',"
     " pgq_ops_first.error #>> '{{}}') FROM (SELECT {first} AS error) AS pgq_ops_first)"
 )
 # A `json` may hold a character that no text of PostgreSQL can: then it is shown as it is written.
-_UNLESS_NUL = sql.SQL("CASE WHEN strpos({error}::text, '\\u0000') > 0 THEN {error}::text ELSE {text} END")
-_FIRST_OF_JSON = sql.SQL("CASE {json}_typeof({error}) WHEN 'array' THEN {error} -> 0 ELSE {error} END")
+_UNLESS_NUL = sql.SQL("CASE WHEN pg_catalog.strpos({error}::text, '\\u0000') > 0 THEN {error}::text ELSE {text} END")
+_FIRST_OF_JSON = sql.SQL("CASE pg_catalog.{json}_typeof({error}) WHEN 'array' THEN {error} -> 0 ELSE {error} END")
 
 
 def error_head(place: DeadPlace) -> sql.Composable:
@@ -35,7 +35,7 @@ def error_head(place: DeadPlace) -> sql.Composable:
     value, kind = mapped.value, mapped.base_type
     if kind.endswith("[]"):
         kind = kind.removesuffix("[]")
-        value = sql.SQL("({0})[array_lower({0}, 1)]").format(value)
+        value = sql.SQL("({0})[pg_catalog.array_lower({0}, 1)]").format(value)
     if kind in ("json", "jsonb"):
         first = _FIRST_OF_JSON.format(json=sql.SQL("jsonb" if kind == "jsonb" else "json"), error=value)
         text: sql.Composable = _OF_JSON.format(first=first)

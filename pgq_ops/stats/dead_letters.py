@@ -55,7 +55,7 @@ def read(
         composing.SQL("NULL::bigint") if attempts is None else attempts.value,
         place.age_seconds(composing.SQL("c.pgq_ops_died_at")),
         place.age_since_of_row(),
-        composing.SQL("to_char(c.pgq_ops_died_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US+00:00')"),
+        composing.SQL("pg_catalog.to_char(c.pgq_ops_died_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US+00:00')"),
         place.text_of("owner"),
         error_head(place),
     ]

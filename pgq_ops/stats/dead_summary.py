@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.dead_filter import DeadFilter
     from pgq_ops.job_table.dead_place import DeadPlace
 
-_A_DAY_AGO = composing.SQL("(now() - interval '24 hours')")
+_A_DAY_AGO = composing.SQL("(pg_catalog.now() - interval '24 hours')")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def _look(  # noqa: PLR0913 (as read)
     selection = select(place, wanted)
     finished = place.table.fields.get("finished_at")
     fragments = {
-        "oldest_seconds": place.age_seconds(composing.SQL("min(s.pgq_ops_died_at)")),
-        "newest_seconds": place.age_seconds(composing.SQL("max(s.pgq_ops_died_at)")),
+        "oldest_seconds": place.age_seconds(composing.SQL("pg_catalog.min(s.pgq_ops_died_at)")),
+        "newest_seconds": place.age_seconds(composing.SQL("pg_catalog.max(s.pgq_ops_died_at)")),
         "died_at": place.died_at(),
         "finished_at": composing.SQL("NULL::timestamptz") if finished is None else place.table.clock.finite(finished),
         "table": place.relation.sql,

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
-_UNTIL = composing.SQL("(now() - make_interval(secs => %(lag)s))")
-_SINCE = composing.SQL("greatest(to_timestamp(%(since)s::float8), {} - make_interval(secs => %(longest)s))").format(
-    _UNTIL
-)
+_UNTIL = composing.SQL("(pg_catalog.now() - pg_catalog.make_interval(secs => %(lag)s))")
+_SINCE = composing.SQL(
+    "greatest(pg_catalog.to_timestamp(%(since)s::float8), {} - pg_catalog.make_interval(secs => %(longest)s))"
+).format(_UNTIL)
 
 FINAL_STATES = ("done", "dead", "cancelled")
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 TIMES = ("created_at", "available_at", "leased_at", "heartbeat_at", "lease_expires_at", "finished_at")
 
 _LEAF = sql.SQL(
-    "(SELECT concat(n.nspname, '.', c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+    "(SELECT pg_catalog.concat(n.nspname, '.', c.relname) FROM pg_class AS c"
+    " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
     " WHERE c.oid = j.tableoid)"
 )
 # A number of any type, NaN and infinite ones too, as a whole one.
@@ -82,7 +83,7 @@ def _reaping(
     at_most = replace(policy, reaper=policy.reaper.model_copy(update={"backoff": backoff}))
     delay = ReapChanges(table, at_most).delay_seconds()
     if ceiling is not None:
-        left = sql.SQL("GREATEST(0, extract(epoch FROM {} - now()))::float8").format(ceiling)
+        left = sql.SQL("GREATEST(0, extract(epoch FROM {} - pg_catalog.now()))::float8").format(ceiling)
         delay = sql.SQL("LEAST({}, {})").format(delay, left)
     changes = ReapChanges(table, policy)
     return {
@@ -118,8 +119,8 @@ def _times(table: JobTable, policy: QueuePolicy) -> dict[str, sql.Composable]:
         moments["lease_expires_at"] = LeaseTerms(table, (policy,)).expires_at()
     named: dict[str, sql.Composable] = {}
     for name, moment in moments.items():
-        named[name] = sql.SQL("to_jsonb({}) #>> '{{}}'").format(moment)
+        named[name] = sql.SQL("pg_catalog.to_jsonb({}) #>> '{{}}'").format(moment)
         named[f"{name}_seconds"] = sql.SQL(
-            "(CASE WHEN isfinite({0}) THEN extract(epoch FROM now() - {0}) END)::float8"
+            "(CASE WHEN pg_catalog.isfinite({0}) THEN extract(epoch FROM pg_catalog.now() - {0}) END)::float8"
         ).format(moment)
     return named

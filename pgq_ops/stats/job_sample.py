@@ -99,7 +99,7 @@ def conditions(table: JobTable, state: str, *, after_watermark: bool = False) ->
     found = [table.is_state(state)]
     available = table.fields.get("available_at")
     if available is not None and after_watermark:
-        moment = composing.SQL("to_timestamp(%(watermark)s::float8)")
+        moment = composing.SQL("pg_catalog.to_timestamp(%(watermark)s::float8)")
         bound = table.clock.compared(moment, available)
         found.append(composing.SQL("{} >= {}").format(available.value, bound))
     return found

@@ -30,7 +30,9 @@ class LeaseMargins:
 def read(connection: Connection, table: JobTable) -> LeaseMargins:
     """Look at 1,000 running jobs at most: only where `IndexSupport.is_cheap("running")`. Raises the driver's errors."""
     terms = LeaseTerms(table, table.policies)
-    left = composing.SQL("CASE WHEN isfinite({0}) THEN extract(epoch FROM {0} - now())::float8 END")
+    left = composing.SQL(
+        "CASE WHEN pg_catalog.isfinite({0}) THEN extract(epoch FROM {0} - pg_catalog.now())::float8 END"
+    )
     fragments = {
         "table": table.relation.sql,
         "is_running": table.is_state("running"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable
 
 # The bound itself is exclusive; a second before it is inside any partition that people make.
-_MARGIN = composing.SQL("make_interval(secs => 1)")
+_MARGIN = composing.SQL("pg_catalog.make_interval(secs => 1)")
 
 
 def read(connection: Connection, table: JobTable) -> composing.Composable | None:
@@ -31,7 +31,9 @@ def read(connection: Connection, table: JobTable) -> composing.Composable | None
     if row is None or row[0] or not bounds:
         return None
     kind = type_name(available.base_type)
-    latest = composing.SQL("SELECT max(bound::{})::text FROM unnest(%(bounds)s::text[]) AS b(bound)").format(kind)
+    latest = composing.SQL(
+        "SELECT pg_catalog.max(bound::{})::text FROM pg_catalog.unnest(%(bounds)s::text[]) AS b(bound)"
+    ).format(kind)
     last = connection.execute(latest, {"bounds": bounds}).fetchone()
     if last is None or last[0] is None:
         return None

@@ -11,6 +11,7 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats import bounded, claim_query
 
@@ -104,7 +105,7 @@ def _not_permitted(connection: Connection, table: JobTable) -> NotPermitted:
         table.relation.sql, identifier(role)
     )
     what = f"role {role} may not read which rows are locked; run `pgq-ops grants` with its tiers again, or at least"
-    return NotPermitted(what, grant.as_string(None).replace("%%", "%"))
+    return NotPermitted(what, pasted(grant))
 
 
 def _running(connection: Connection, marks: Counter[Mark]) -> dict[Mark, frozenset[int]]:

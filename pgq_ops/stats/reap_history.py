@@ -11,6 +11,7 @@ from psycopg import errors
 from pgq_ops import sql
 from pgq_ops.errors import NotPermitted
 from pgq_ops.job_table.columns import INTEGER_TYPES
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _events(connection: Connection, table: JobTable, statement: str, job: str) -
         return None
     except errors.InsufficientPrivilege as error:
         role = str(connection.execute("SELECT current_user", {}).fetchall()[0][0])
-        to = f"TO {identifier(role).as_string().replace('%%', '%')};"
+        to = f"TO {pasted(identifier(role))};"
         raise NotPermitted(
             f"role {role} may not read the reap log; run `pgq-ops grants` with its tiers again, or at least",
             f"GRANT USAGE ON SCHEMA pgq_ops {to}\n  GRANT SELECT ON TABLE pgq_ops.reap_log {to}",

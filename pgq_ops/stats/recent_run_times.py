@@ -41,7 +41,9 @@ def read(connection: Connection, table: JobTable) -> RunTimes:
     """
     finished, leased = table.fields["finished_at"], table.fields["leased_at"]
     moments = (table.clock.finite(finished), table.clock.finite(leased))
-    since = table.clock.compared(composing.SQL("now() - make_interval(secs => %(within)s)"), finished)
+    since = table.clock.compared(
+        composing.SQL("pg_catalog.now() - pg_catalog.make_interval(secs => %(within)s)"), finished
+    )
     fragments = {
         "lease_seconds": LeaseTerms(table, table.policies).seconds(_lease) or composing.SQL("NULL::float8"),
         "table": table.relation.sql,

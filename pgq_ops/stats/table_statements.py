@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats import statement_text
 
@@ -60,9 +61,9 @@ def read(connection: Connection, table: JobTable) -> TableStatements:
     if missing:
         why = f"the {' and the '.join(missing)} pg_stat_statements {'are' if len(missing) > 1 else 'is'} not here"
         return TableStatements(why_not=why, remedy="\n".join(_GET[one] for one in missing))
-    role = identifier(connection.info.user).as_string().replace("%%", "%")
+    role = pasted(identifier(connection.info.user))
     if not usable:
-        grant = f"GRANT USAGE ON SCHEMA {identifier(schema).as_string().replace('%%', '%')} TO {role};"
+        grant = f"GRANT USAGE ON SCHEMA {pasted(identifier(schema))} TO {role};"
         return TableStatements(why_not="this role may not use the schema of pg_stat_statements", remedy=grant)
     if not sees_all:
         why = "this role does not see the texts of other roles' statements"

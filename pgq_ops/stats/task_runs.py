@@ -9,6 +9,7 @@ from psycopg import errors
 
 from pgq_ops import sql
 from pgq_ops.errors import NotPermitted
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def read(connection: Connection, table: JobTable) -> tuple[TaskRun, ...] | None:
 def _not_permitted(connection: Connection) -> NotPermitted:
     """A schema that was installed after the role got its grants is the usual reason."""
     role = str(connection.execute("SELECT current_user", {}).fetchall()[0][0])
-    to = f"TO {identifier(role).as_string().replace('%%', '%')};"
+    to = f"TO {pasted(identifier(role))};"
     return NotPermitted(
         f"role {role} may not read what is recorded of them; run `pgq-ops grants` with its tiers again, or at least",
         f"GRANT USAGE ON SCHEMA pgq_ops {to}\n  GRANT SELECT ON TABLE pgq_ops.task {to}",

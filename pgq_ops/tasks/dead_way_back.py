@@ -85,7 +85,7 @@ class WayBack:
         """The names of columns of the row `j` whose values no job could hold, as a text array."""
         names = [name for name in self.letters if name not in self.jobs and name not in self.kept_for_itself]
         cases = [composing.SQL("CASE WHEN {} THEN {} END").format(self._is_lost(name), literal(name)) for name in names]
-        return composing.SQL("array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
+        return composing.SQL("pg_catalog.array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
 
     def cut(self, written: Iterable[str]) -> composing.Composable:
         """The names of columns of the row `j` whose values jobs would hold rounded or shortened, as a text array.
@@ -99,7 +99,7 @@ class WayBack:
             if name in self.letters and name not in skipped
             if (changed := is_cut(column(name), self.letters[name], self.jobs[name])) is not None
         ]
-        return composing.SQL("array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
+        return composing.SQL("pg_catalog.array_remove(ARRAY[{}]::text[], NULL)").format(composing.SQL(", ").join(cases))
 
     def _is_lost(self, name: str) -> composing.Composable:
         own = column(name)

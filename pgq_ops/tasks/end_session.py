@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops import logs, metrics, sql
+from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.stats.session_ending import printed
 from pgq_ops.units import format_duration
@@ -116,7 +117,7 @@ def end(connection: Connection, pid: int, started: str, why: str, idle_seconds: 
 
 def granting(group: str, role: str) -> str:
     """The GRANT of a predefined role."""
-    return f"GRANT {group} TO {identifier(role).as_string(None).replace('%%', '%')};"
+    return f"GRANT {group} TO {pasted(identifier(role))};"
 
 
 def _asked(connection: Connection, pid: int, started: str, idle_seconds: float | None, *, act: bool) -> SessionEnd:

@@ -1,7 +1,7 @@
 """A clock that only moves when it is told to, and dice that show what they are told, inside the database.
 
-The functions of the schema `proof` (`now()`, `clock_timestamp()`, `random()`) stand in front of PostgreSQL's own in the
-database's search_path. So the database's clock still decides everything, in every session and in the product's own
+In the one database, `pg_catalog.now()`, `clock_timestamp()` and `random()` are functions of the proof's, and PostgreSQL's
+own have other names: each database has its own catalog of functions. So the database's clock still decides everything, in every session and in the product's own
 statements, to the microsecond; rows that an open transaction has locked grow older too; and a run can be repeated.
 """
 
@@ -21,10 +21,12 @@ _SCHEMA = """
 CREATE SCHEMA proof;
 CREATE TABLE proof.clock (moment timestamptz NOT NULL, dice double precision NOT NULL);
 INSERT INTO proof.clock VALUES ('{beginning}', 0);
-CREATE FUNCTION proof.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
-CREATE FUNCTION proof.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
-CREATE FUNCTION proof.random() RETURNS double precision LANGUAGE sql VOLATILE AS 'SELECT dice FROM proof.clock';
-ALTER DATABASE "{database}" SET search_path = public, proof, pg_catalog;
+ALTER FUNCTION pg_catalog.now() RENAME TO now_of_the_server;
+ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_timestamp_of_the_server;
+ALTER FUNCTION pg_catalog.random() RENAME TO random_of_the_server;
+CREATE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
+CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
+CREATE FUNCTION pg_catalog.random() RETURNS double precision LANGUAGE sql VOLATILE AS 'SELECT dice FROM proof.clock';
 """
 
 
@@ -38,7 +40,7 @@ class ProofClock:
 
     def install(self) -> None:
         """Put the clock into the database; sessions that are opened from now on go by it."""
-        self.database.execute(_SCHEMA.format(beginning=BEGINNING.isoformat(), database=self.database.name))
+        self.database.execute(_SCHEMA.format(beginning=BEGINNING.isoformat()))
 
     def set(self, seconds: float, dice: float) -> None:
         """Make it so late."""

@@ -23,7 +23,7 @@ ID = "claim-in-two-statements"
 TITLE = "One statement selects and marks a job"
 
 _SHAPE = composing.SQL(
-    "-- UPDATE {table} SET ... WHERE ({key}) IN (SELECT {key} FROM {table} WHERE ... ORDER BY ..."
+    "UPDATE {table} SET ... WHERE ({key}) IN (SELECT {key} FROM {table} WHERE ... ORDER BY ..."
     " FOR NO KEY UPDATE SKIP LOCKED LIMIT 1) RETURNING ...;"
 )
 
@@ -54,4 +54,4 @@ def check(examination: Examination) -> Verdict:
 def _one_statement(table: JobTable) -> str:
     """The claim's shape, not to be run: what it sets, and which jobs are due, the workers know."""
     key = composing.SQL(", ").join(identifier(part.name) for part in table.key) if table.key else composing.SQL("ctid")
-    return plain(_SHAPE.format(table=table.relation.sql, key=key))
+    return "-- " + plain(_SHAPE.format(table=table.relation.sql, key=key))

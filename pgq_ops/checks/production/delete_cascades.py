@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.binding import cascades
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.pasted_sql import plain
+from pgq_ops.checks.pasted_sql import as_regclass
 from pgq_ops.checks.production.naming import listed
 from pgq_ops.checks.production.verdict import found, not_applicable
-from pgq_ops.job_table.quoting import literal
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
@@ -26,7 +25,7 @@ def check(examination: Examination) -> Verdict:
     if not known:
         return not_applicable("no foreign key changes other rows when a job is deleted")
     takes_jobs = any(one.deletes_its_like for one in known)
-    relation = plain(literal(plain(table.relation.sql)))
+    relation = as_regclass(table.relation)
     return found(
         Finding(
             ID,
@@ -35,6 +34,6 @@ def check(examination: Examination) -> Verdict:
             f" finished jobs takes {'other jobs' if takes_jobs else 'their history'} with it",
             {"constraints": [str(one) for one in known]},
             f"SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint"  # noqa: S608  # text for a person; quoted above
-            f" WHERE contype = 'f' AND confrelid = {relation}::regclass AND confdeltype IN ('c', 'n', 'd');",
+            f" WHERE contype = 'f' AND confrelid = {relation} AND confdeltype IN ('c', 'n', 'd');",
         )
     )

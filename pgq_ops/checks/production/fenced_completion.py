@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.production.naming import quoted
 from pgq_ops.checks.production.seen_statements import in_one_line, not_seen
 from pgq_ops.checks.production.verdict import found, passed, unknown
 from pgq_ops.checks.wording import counted
@@ -45,7 +46,7 @@ def check(examination: Examination) -> Verdict:
     if not open_ones:
         return passed(f"{counted(calls, 'completion')} seen")
     fence = table.fields["version"].name if "version" in table.fields else None
-    by = f'AND "{fence}" = <the claim\'s>' if fence else "AND <the owner or the version of the claim>"
+    by = f'AND {quoted(fence)} = <the claim\'s>' if fence else "AND <the owner or the version of the claim>"
     return found(
         Finding(
             ID,

@@ -1,2 +1,2 @@
 -- How often each kind of event was recorded.
-SELECT event, count(*) FROM demo_record GROUP BY event
+SELECT event, pg_catalog.count(*) FROM demo_record GROUP BY event

@@ -2,7 +2,7 @@
 -- is checked against it. `lease_until` is the lease that was over when a job was taken back.
 CREATE TABLE demo_record (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     event text NOT NULL,
     worker text,
     job bigint,

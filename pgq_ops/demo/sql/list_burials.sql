@@ -4,7 +4,7 @@ SELECT id,
        payload @> '{{"poison": true}}',
        status,
        attempts,
-       (SELECT count(*) FROM demo_record WHERE event = 'claimed' AND job = demo_queue_jobs.id)
+       (SELECT pg_catalog.count(*) FROM demo_record WHERE event = 'claimed' AND job = demo_queue_jobs.id)
 FROM demo_queue_jobs
 WHERE status = 'failed' OR payload @> '{{"poison": true}}'
 ORDER BY id

@@ -3,7 +3,7 @@
 SELECT id,
        claim_version,
        claimed_by,
-       extract(epoch FROM lease_until - clock_timestamp())::double precision,
+       extract(epoch FROM lease_until - pg_catalog.clock_timestamp())::double precision,
        payload @> '{{"poison": true}}'
 FROM demo_queue_jobs
 WHERE status = 'running'

@@ -26,6 +26,6 @@ WHERE claimed.event = 'claimed'
   AND NOT EXISTS (
       SELECT FROM demo_queue_jobs AS jobs
       WHERE jobs.id = claimed.job AND jobs.claim_version = claimed.version
-        AND jobs.status = 'running' AND jobs.lease_until > now()
+        AND jobs.status = 'running' AND jobs.lease_until > pg_catalog.now()
   )
 ORDER BY claimed.seq

@@ -10,8 +10,8 @@ WITH RECURSIVE typed AS (
     FROM typed AS d JOIN pg_type AS t ON t.oid = d.base AND t.typtype = 'd'
 )
 SELECT d.attname::text AS name,
-       format_type(d.atttypid, d.atttypmod) AS type_name,
-       format_type(d.base, -1) AS base_type,
+       pg_catalog.format_type(d.atttypid, d.atttypmod) AS type_name,
+       pg_catalog.format_type(d.base, -1) AS base_type,
        CASE WHEN d.base IN ('varchar'::regtype, 'bpchar'::regtype) AND d.base_typmod > 4 THEN d.base_typmod - 4 END AS length,
        d.never_null AS not_null,
        d.attgenerated::text <> '' AS generated,
@@ -20,9 +20,9 @@ SELECT d.attname::text AS name,
        t.typtype::text AS type_kind,
        CASE WHEN t.typtype = 'e' THEN ARRAY(SELECT e.enumlabel::text FROM pg_enum AS e
                                             WHERE e.enumtypid = d.base ORDER BY e.enumsortorder) END AS labels,
-       has_column_privilege(%(oid)s::oid, d.attnum, 'SELECT') AS readable,
-       has_column_privilege(%(oid)s::oid, d.attnum, 'UPDATE') AS updatable,
-       has_column_privilege(%(oid)s::oid, d.attnum, 'INSERT') AS insertable
+       pg_catalog.has_column_privilege(%(oid)s::oid, d.attnum, 'SELECT') AS readable,
+       pg_catalog.has_column_privilege(%(oid)s::oid, d.attnum, 'UPDATE') AS updatable,
+       pg_catalog.has_column_privilege(%(oid)s::oid, d.attnum, 'INSERT') AS insertable
 FROM typed AS d JOIN pg_type AS t ON t.oid = d.base
 WHERE t.typtype <> 'd'
 ORDER BY d.attnum

@@ -9,11 +9,11 @@ WITH RECURSIVE tree AS (
 )
 SELECT c.oid::bigint AS oid, n.nspname::text AS schema, c.relname::text AS name,
        greatest(c.reltuples, 0)::float8 AS tuples, c.relpages::bigint AS pages,
-       has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
-           AND (NOT %(deleting)s::boolean OR has_table_privilege(c.oid, 'DELETE'))
-           AND NOT EXISTS (SELECT FROM unnest(%(columns)s::text[]) AS w(name)
+       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+           AND (NOT %(deleting)s::boolean OR pg_catalog.has_table_privilege(c.oid, 'DELETE'))
+           AND NOT EXISTS (SELECT FROM pg_catalog.unnest(%(columns)s::text[]) AS w(name)
                            JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = w.name
-                           WHERE NOT has_column_privilege(c.oid, a.attnum, 'UPDATE')) AS updatable
+                           WHERE NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE')) AS updatable
 FROM tree
 JOIN pg_class AS c ON c.oid = tree.oid AND c.relkind = 'r'
 JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -8,6 +8,6 @@ WITH RECURSIVE tree AS (
 SELECT DISTINCT p.partrelid = %(oid)s AS top, p.partstrat::text AS strategy, k.position::int AS position, a.attname::text AS name
 FROM tree
 JOIN pg_partitioned_table AS p ON p.partrelid = tree.oid
-CROSS JOIN LATERAL unnest(p.partattrs::int2[]) WITH ORDINALITY AS k(attnum, position)
+CROSS JOIN LATERAL pg_catalog.unnest(p.partattrs::int2[]) WITH ORDINALITY AS k(attnum, position)
 LEFT JOIN pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum = k.attnum AND k.attnum > 0
 ORDER BY top DESC, position

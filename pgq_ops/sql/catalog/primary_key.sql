@@ -2,9 +2,9 @@
 -- (INHERITS) shares its key with none of them: there `tableoid` belongs to a row's address.
 SELECT s.name, s.type_name
 FROM (
-    SELECT a.attname::text AS name, format_type(a.atttypid, -1) AS type_name, k.position
+    SELECT a.attname::text AS name, pg_catalog.format_type(a.atttypid, -1) AS type_name, k.position
     FROM pg_index AS i
-    CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
+    CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
     JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
     WHERE i.indrelid = %(oid)s AND i.indisprimary AND i.indisvalid AND k.position <= i.indnkeyatts
     UNION ALL

@@ -3,5 +3,5 @@
 SELECT a.attname::text, d.text, d.text ~ '\(|^(CURRENT_|LOCALTIME|SESSION_USER|USER)' AS computed
 FROM pg_attribute AS a
 JOIN pg_attrdef AS ad ON ad.adrelid = a.attrelid AND ad.adnum = a.attnum
-CROSS JOIN LATERAL (SELECT pg_get_expr(ad.adbin, ad.adrelid) AS text) AS d
+CROSS JOIN LATERAL (SELECT pg_catalog.pg_get_expr(ad.adbin, ad.adrelid) AS text) AS d
 WHERE a.attrelid = %(oid)s AND NOT a.attisdropped AND a.attgenerated = ''

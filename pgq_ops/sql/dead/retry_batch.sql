@@ -7,7 +7,8 @@ WITH locked AS MATERIALIZED (
 {take}
 ), taken AS MATERIALIZED (
     SELECT locked.*, CASE WHEN %(rate)s::float8 > 0
-               THEN (%(before)s + row_number() OVER () - random()) / %(rate)s::float8 ELSE 0 END AS pgq_ops_delay_seconds
+               THEN (%(before)s + pg_catalog.row_number() OVER () - pg_catalog.random()) / %(rate)s::float8
+               ELSE 0 END AS pgq_ops_delay_seconds
     FROM locked
 ), updated AS (
     UPDATE {table} AS j SET {assignments}

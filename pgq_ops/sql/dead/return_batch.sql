@@ -7,11 +7,12 @@ WITH locked AS MATERIALIZED (
 {take}
 ), taken AS MATERIALIZED (
     SELECT locked.*, CASE WHEN %(rate)s::float8 > 0
-               THEN (%(before)s + row_number() OVER () - random()) / %(rate)s::float8 ELSE 0 END AS pgq_ops_delay_seconds
+               THEN (%(before)s + pg_catalog.row_number() OVER () - pg_catalog.random()) / %(rate)s::float8
+               ELSE 0 END AS pgq_ops_delay_seconds
     FROM locked
 ), removed AS (
     DELETE FROM {table} AS j USING taken
-    WHERE cardinality(taken.pgq_ops_lost || taken.pgq_ops_cut) = 0 AND {same_row} AND CASE WHEN {condition} THEN true END
+    WHERE pg_catalog.cardinality(taken.pgq_ops_lost || taken.pgq_ops_cut) = 0 AND {same_row} AND CASE WHEN {condition} THEN true END
     RETURNING j.*, taken.pgq_ops_key, taken.pgq_ops_delay_seconds
 ), copied AS (
     INSERT INTO {job_table} ({columns}) OVERRIDING SYSTEM VALUE
@@ -28,6 +29,6 @@ SELECT taken.pgq_ops_key, taken.pgq_ops_id, ARRAY[{position}]::text[],
        taken.pgq_ops_cut,
        extract(epoch FROM {moment})::float8,
        taken.pgq_ops_left,
-       (SELECT count(*) FROM removed) - (SELECT count(*) FROM copied)
+       (SELECT pg_catalog.count(*) FROM removed) - (SELECT pg_catalog.count(*) FROM copied)
 FROM taken
 ORDER BY {last_first}

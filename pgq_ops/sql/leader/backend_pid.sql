@@ -1,2 +1,2 @@
 -- The server process that answers.
-SELECT pg_backend_pid()
+SELECT pg_catalog.pg_backend_pid()

@@ -3,7 +3,8 @@
 -- %(host)s and %(pid)s say which process ran it.
 INSERT INTO pgq_ops.task AS t (table_oid, task, job_table, last_run_at, last_success_at, outcome, duration_seconds,
                                message, host, pid)
-VALUES (%(table_oid)s, %(task)s, %(job_table)s, now(), CASE WHEN %(outcome)s::text IN ('ok', 'nothing') THEN now() END,
+VALUES (%(table_oid)s, %(task)s, %(job_table)s, pg_catalog.now(),
+        CASE WHEN %(outcome)s::text IN ('ok', 'nothing') THEN pg_catalog.now() END,
         %(outcome)s, %(duration_seconds)s, %(message)s, %(host)s, %(pid)s)
 ON CONFLICT (table_oid, task) DO UPDATE
 SET job_table = excluded.job_table,

@@ -5,8 +5,8 @@
 -- A batch that is prepared is planned once: the plan is the same for each page.
 -- Commits do not wait for the disk or a standby: a batch that a crash undoes is expired as before and is taken
 -- again, and a worker's own commit on a requeued job makes the requeue durable with it.
-SELECT set_config('enable_seqscan', 'off', false),
-       set_config('enable_bitmapscan', %(may_sort)s, false),
-       set_config('enable_sort', %(may_sort)s, false),
-       set_config('plan_cache_mode', 'force_generic_plan', false),
-       set_config('synchronous_commit', 'off', false)
+SELECT pg_catalog.set_config('enable_seqscan', 'off', false),
+       pg_catalog.set_config('enable_bitmapscan', %(may_sort)s, false),
+       pg_catalog.set_config('enable_sort', %(may_sort)s, false),
+       pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
+       pg_catalog.set_config('synchronous_commit', 'off', false)

@@ -12,14 +12,14 @@ FROM (
            ),
            NULL::text[]
     FROM (
-        SELECT written.pgq_ops_queue, written.pgq_ops_bury, true AS pgq_ops_written, count(*)
+        SELECT written.pgq_ops_queue, written.pgq_ops_bury, true AS pgq_ops_written, pg_catalog.count(*)
         FROM written
         GROUP BY 1, 2
     ) AS w
     UNION ALL
-    SELECT taken.pgq_ops_queue, taken.pgq_ops_bury, false, count(*), ARRAY[]::text[], array_agg({taken_key})
+    SELECT taken.pgq_ops_queue, taken.pgq_ops_bury, false, pg_catalog.count(*), ARRAY[]::text[], pg_catalog.array_agg({taken_key})
     FROM taken
-    WHERE (SELECT count(*) FROM taken) <> (SELECT count(*) FROM written)
+    WHERE (SELECT pg_catalog.count(*) FROM taken) <> (SELECT pg_catalog.count(*) FROM written)
       AND ({taken_columns}) NOT IN (SELECT {written_columns} FROM written)
     GROUP BY 1, 2
 ) AS g

@@ -8,7 +8,7 @@ SELECT {key_columns},
        {carried}
 FROM {table} AS j
 WHERE {is_reapable} AND {in_policy} AND {page}
-  AND (cardinality(%(skip)s::text[]) = 0 OR {key_text} <> ALL (%(skip)s::text[]))
+  AND (pg_catalog.cardinality(%(skip)s::text[]) = 0 OR {key_text} <> ALL (%(skip)s::text[]))
 ORDER BY {order}
 LIMIT %(limit)s
 {lock} OF j SKIP LOCKED

@@ -16,7 +16,7 @@ COMMENT ON TABLE pgq_ops.task IS 'The last run of each task of each job table';
 
 CREATE TABLE pgq_ops.reap_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL DEFAULT pg_catalog.now(),
     table_oid oid NOT NULL,
     job_table text,
     job text NOT NULL,
@@ -29,4 +29,4 @@ COMMENT ON TABLE pgq_ops.reap_log IS 'Every job that was taken back from a dead 
 COMMENT ON COLUMN pgq_ops.reap_log.job IS 'The job''s primary key as text, a row literal where it has several columns';
 COMMENT ON COLUMN pgq_ops.reap_log.owner IS 'Who held the job last';
 -- A key may be longer than an index entry can be, so only its beginning is indexed.
-CREATE INDEX reap_log_job ON pgq_ops.reap_log (table_oid, left(job, 200), at);
+CREATE INDEX reap_log_job ON pgq_ops.reap_log (table_oid, pg_catalog.left(job, 200), at);

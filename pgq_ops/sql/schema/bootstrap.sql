@@ -3,16 +3,16 @@
 -- CREATE SCHEMA IF NOT EXISTS would ask for CREATE on the database even where an administrator has made the schema.
 DO $pgq_ops$
 BEGIN
-    PERFORM set_config('lock_timeout', '10s', true), pg_advisory_xact_lock({lock});
+    PERFORM pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock({lock});
     IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'pgq_ops') THEN
         CREATE SCHEMA pgq_ops;
         COMMENT ON SCHEMA pgq_ops IS 'What pgq-ops remembers between its runs';
     END IF;
-    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('pgq_ops.schema_version')) THEN
+    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = pg_catalog.to_regclass('pgq_ops.schema_version')) THEN
         CREATE TABLE pgq_ops.schema_version (
             version integer PRIMARY KEY,
             name text NOT NULL,
-            installed_at timestamptz NOT NULL DEFAULT now()
+            installed_at timestamptz NOT NULL DEFAULT pg_catalog.now()
         );
         COMMENT ON TABLE pgq_ops.schema_version IS 'The installed versions of this schema';
     END IF;

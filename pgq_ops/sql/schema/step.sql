@@ -2,7 +2,7 @@
 -- One statement is one transaction. {lock} as in bootstrap.sql.
 DO $pgq_ops$
 BEGIN
-    PERFORM set_config('lock_timeout', '10s', true), pg_advisory_xact_lock({lock});
+    PERFORM pg_catalog.set_config('lock_timeout', '10s', true), pg_catalog.pg_advisory_xact_lock({lock});
     IF EXISTS (SELECT FROM pgq_ops.schema_version WHERE version = {number}) THEN
         RETURN;
     END IF;

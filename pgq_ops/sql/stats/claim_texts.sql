@@ -2,8 +2,8 @@
 -- own, which all name a key pgq_ops_key. {statements} is the function of the extension; with texts it reads a file.
 SELECT s.userid::bigint, s.queryid, s.query
 FROM {statements}(true) AS s
-WHERE s.dbid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+WHERE s.dbid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database())
   AND s.query ~* 'skip\s+locked'
-  AND strpos(s.query, 'pgq_ops_key') = 0
+  AND pg_catalog.strpos(s.query, 'pgq_ops_key') = 0
 ORDER BY s.calls DESC
 LIMIT %(limit)s

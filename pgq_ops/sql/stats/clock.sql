@@ -1,2 +1,2 @@
 -- The time now in epoch seconds, by the database's clock.
-SELECT extract(epoch FROM clock_timestamp())::float8
+SELECT extract(epoch FROM pg_catalog.clock_timestamp())::float8

@@ -8,14 +8,14 @@ WITH RECURSIVE tree AS (
 )
 SELECT k.conname::text, k.confrelid IN (SELECT tree.oid FROM tree), rn.nspname::text, r.relname::text,
        fn.nspname::text, f.relname::text,
-       ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY AS c(attnum, position)
+       ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(k.conkey) WITH ORDINALITY AS c(attnum, position)
              JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = c.attnum ORDER BY c.position),
        k.confdeltype::text,
        EXISTS (SELECT FROM pg_index AS i
                WHERE i.indrelid = k.conrelid AND i.indisvalid
                  AND (i.indpred IS NULL OR i.indpred::text LIKE '{{NULLTEST %% :nulltesttype 1 %%')
-                 AND (i.indkey::int2[])[0:cardinality(k.conkey) - 1] @> k.conkey),
-       CASE WHEN r.relkind = 'p' THEN (SELECT COALESCE(sum(greatest(l.reltuples, 0)), 0)::bigint
+                 AND (i.indkey::int2[])[0:pg_catalog.cardinality(k.conkey) - 1] @> k.conkey),
+       CASE WHEN r.relkind = 'p' THEN (SELECT COALESCE(pg_catalog.sum(greatest(l.reltuples, 0)), 0)::bigint
                                        FROM pg_inherits AS h JOIN pg_class AS l ON l.oid = h.inhrelid
                                        WHERE h.inhparent = r.oid)
             ELSE greatest(r.reltuples, 0)::bigint END

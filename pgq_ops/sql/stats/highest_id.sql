@@ -1,2 +1,2 @@
 -- The highest {id} of {table}, from the end of an index. NULL in an empty table.
-SELECT max({id})::bigint FROM {table} AS j
+SELECT pg_catalog.max({id})::bigint FROM {table} AS j

@@ -19,9 +19,9 @@ WITH RECURSIVE number AS (
     JOIN pg_attrdef AS f ON f.adrelid = number.attrelid AND f.adnum = number.attnum
     JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
 )
-SELECT format_type(number.type, -1), n.nspname::text, c.relname::text, s.seqmax, s.seqcycle,
-       CASE WHEN has_sequence_privilege(c.oid, 'SELECT, USAGE') THEN pg_sequence_last_value(c.oid) END,
-       COALESCE(has_sequence_privilege(c.oid, 'SELECT, USAGE'), false),
+SELECT pg_catalog.format_type(number.type, -1), n.nspname::text, c.relname::text, s.seqmax, s.seqcycle,
+       CASE WHEN pg_catalog.has_sequence_privilege(c.oid, 'SELECT, USAGE') THEN pg_catalog.pg_sequence_last_value(c.oid) END,
+       COALESCE(pg_catalog.has_sequence_privilege(c.oid, 'SELECT, USAGE'), false),
        EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = number.attrelid AND i.indisvalid AND i.indpred IS NULL
                AND (i.indkey::int2[])[0] = number.attnum
                AND i.indexrelid IN (SELECT x.oid FROM pg_class AS x JOIN pg_am AS m ON m.oid = x.relam

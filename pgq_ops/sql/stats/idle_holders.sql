@@ -6,11 +6,11 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT i.inhrelid FROM pg_inherits AS i JOIN tree ON i.inhparent = tree.oid
 )
-SELECT a.pid, a.application_name, a.usename::text, extract(epoch FROM clock_timestamp() - a.state_change)::float8
+SELECT a.pid, a.application_name, a.usename::text, extract(epoch FROM pg_catalog.clock_timestamp() - a.state_change)::float8
 FROM pg_stat_activity AS a
-WHERE a.datname = current_database() AND a.state LIKE 'idle in transaction%%' AND a.pid <> pg_backend_pid()
+WHERE a.datname = pg_catalog.current_database() AND a.state LIKE 'idle in transaction%%' AND a.pid <> pg_catalog.pg_backend_pid()
   AND EXISTS (SELECT FROM pg_locks AS l JOIN tree ON tree.oid = l.relation
               WHERE l.pid = a.pid AND l.granted AND l.mode IN ('RowShareLock', 'RowExclusiveLock'))
 UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE NOT pg_has_role('pg_read_all_stats', 'USAGE')
+SELECT NULL, NULL, NULL, NULL WHERE NOT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE')
 ORDER BY 4 DESC NULLS LAST

@@ -13,8 +13,8 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT parts.top, h.inhrelid FROM parts JOIN pg_inherits AS h ON h.inhparent = parts.part
 ), summed AS (
-    SELECT parts.top, bool_and(p.indisvalid AND p.indisready) AS valid, bool_or(b.pid IS NOT NULL) AS building,
-           sum(pg_stat_get_numscans(parts.part))::bigint AS scans, sum(c.relpages)::bigint AS pages
+    SELECT parts.top, pg_catalog.bool_and(p.indisvalid AND p.indisready) AS valid, pg_catalog.bool_or(b.pid IS NOT NULL) AS building,
+           pg_catalog.sum(pg_catalog.pg_stat_get_numscans(parts.part))::bigint AS scans, pg_catalog.sum(c.relpages)::bigint AS pages
     FROM parts
     JOIN pg_index AS p ON p.indexrelid = parts.part
     JOIN pg_class AS c ON c.oid = parts.part
@@ -24,8 +24,8 @@ WITH RECURSIVE tree AS (
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, tn.nspname::text, t.relname::text,
        summed.valid, c.relkind = 'I' AND NOT x.indisvalid, summed.building,
        x.indisunique OR k.conindid IS NOT NULL, x.indisunique, k.conindid IS NOT NULL,
-       concat_ws(' ', x.indrelid, c.relam, x.indnkeyatts, x.indkey, x.indclass, x.indcollation, x.indoption,
-                 regexp_replace(concat_ws(' ', x.indexprs::text, '/', x.indpred::text), ':location -?\d+', '', 'g')),
+       pg_catalog.concat_ws(' ', x.indrelid, c.relam, x.indnkeyatts, x.indkey, x.indclass, x.indcollation, x.indoption,
+                 pg_catalog.regexp_replace(pg_catalog.concat_ws(' ', x.indexprs::text, '/', x.indpred::text), ':location -?\d+', '', 'g')),
        summed.scans, summed.pages
 FROM summed
 JOIN pg_index AS x ON x.indexrelid = summed.top

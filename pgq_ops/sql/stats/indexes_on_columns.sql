@@ -17,5 +17,5 @@ WHERE (a.attnum = ANY (i.indkey::int2[])
        OR EXISTS (SELECT FROM pg_depend AS d
                   WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
                     AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tree.oid AND d.refobjsubid = a.attnum))
-  AND (m.amname <> 'brin' OR current_setting('server_version_num')::int < 160000)
+  AND (m.amname <> 'brin' OR pg_catalog.current_setting('server_version_num')::int < 160000)
 ORDER BY 1, 2, 3

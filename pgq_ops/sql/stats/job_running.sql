@@ -1,5 +1,5 @@
 -- How many jobs are running now in the queue %(queue)s (text, NULL for none), %(limit)s at most.
-SELECT count(*)
+SELECT pg_catalog.count(*)
 FROM (
     SELECT FROM {table} AS j
     WHERE {is_running} AND {queue} IS NOT DISTINCT FROM %(queue)s::text

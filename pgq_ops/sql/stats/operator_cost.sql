@@ -1,2 +1,2 @@
 -- What the planner charges for an operator.
-SELECT current_setting('cpu_operator_cost')::float8
+SELECT pg_catalog.current_setting('cpu_operator_cost')::float8

@@ -6,9 +6,9 @@ WITH RECURSIVE tree AS (
     SELECT i.inhrelid FROM tree JOIN pg_inherits AS i ON i.inhparent = tree.oid WHERE NOT i.inhdetachpending
 )
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind = 'r',
-       pg_stat_get_mod_since_analyze(c.oid), pg_stat_get_live_tuples(c.oid), c.reltuples::float8,
-       extract(epoch FROM now() - greatest(pg_stat_get_last_analyze_time(c.oid),
-                                           pg_stat_get_last_autoanalyze_time(c.oid)))::float8
+       pg_catalog.pg_stat_get_mod_since_analyze(c.oid), pg_catalog.pg_stat_get_live_tuples(c.oid), c.reltuples::float8,
+       extract(epoch FROM pg_catalog.now() - greatest(pg_catalog.pg_stat_get_last_analyze_time(c.oid),
+                                           pg_catalog.pg_stat_get_last_autoanalyze_time(c.oid)))::float8
 FROM tree
 JOIN pg_class AS c ON c.oid = tree.oid
 JOIN pg_namespace AS n ON n.oid = c.relnamespace

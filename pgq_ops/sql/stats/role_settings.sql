@@ -2,9 +2,10 @@
 -- array; those that the server does not have are left out). One row a role and setting: its `unit`, and its value as
 -- written with where it comes from. NULL: the server's own value cannot be told, since this role has one of its own.
 WITH written AS (
-    SELECT w.setrole, w.setdatabase, split_part(e.entry, '=', 1) AS name, substr(e.entry, strpos(e.entry, '=') + 1) AS value
-    FROM pg_db_role_setting AS w CROSS JOIN LATERAL unnest(w.setconfig) AS e(entry)
-    WHERE w.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+    SELECT w.setrole, w.setdatabase, pg_catalog.split_part(e.entry, '=', 1) AS name,
+           pg_catalog.substr(e.entry, pg_catalog.strpos(e.entry, '=') + 1) AS value
+    FROM pg_db_role_setting AS w CROSS JOIN LATERAL pg_catalog.unnest(w.setconfig) AS e(entry)
+    WHERE w.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database()))
 ), server AS (
     SELECT s.name, COALESCE(s.unit, '') AS unit,
            CASE WHEN NOT EXISTS (SELECT FROM written AS w JOIN pg_roles AS r ON r.oid = w.setrole
@@ -13,7 +14,7 @@ WITH written AS (
     WHERE s.name = ANY (%(names)s::text[])
 )
 SELECT roles.oid::bigint, server.name, server.unit, COALESCE(own.value, server.value), COALESCE(own.source, 'server')
-FROM unnest(%(roles)s::oid[]) AS roles(oid)
+FROM pg_catalog.unnest(%(roles)s::oid[]) AS roles(oid)
 CROSS JOIN server
 LEFT JOIN LATERAL (
     SELECT w.value,

@@ -8,7 +8,7 @@ WITH RECURSIVE tree AS (
 )
 SELECT t.tgname::text, n.nspname::text, c.relname::text, f.proname::text,
        t.tgtype & 2 > 0, t.tgtype & 4 > 0, t.tgtype & 16 > 0, t.tgqual IS NOT NULL,
-       ARRAY(SELECT a.attname::text FROM unnest(t.tgattr::int2[]) AS u(attnum)
+       ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(t.tgattr::int2[]) AS u(attnum)
              JOIN pg_attribute AS a ON a.attrelid = t.tgrelid AND a.attnum = u.attnum ORDER BY a.attnum),
        f.prosrc ~* '\m(pg_notify|notify)\M',
        t.tgtype & 2 > 0 AND f.prosrc ~* '\mreturn\s+null\M'

@@ -6,11 +6,11 @@ SELECT w.number, w.relation, wide.xid
 FROM unnest(%(numbers)s::bigint[], %(relations)s::bigint[]) AS w(number, relation)
 CROSS JOIN LATERAL (SELECT w.number::text::xid AS id) AS short
 CROSS JOIN (
-    SELECT pg_snapshot_xmin(s)::text::bigint AS oldest, pg_snapshot_xmax(s)::text::bigint AS next
-    FROM pg_current_snapshot() AS s
+    SELECT pg_catalog.pg_snapshot_xmin(s)::text::bigint AS oldest, pg_catalog.pg_snapshot_xmax(s)::text::bigint AS next
+    FROM pg_catalog.pg_current_snapshot() AS s
 ) AS now
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN mxid_age(short.id) BETWEEN 1 AND mxid_age(c.relminmxid) THEN short.id END AS id
+    SELECT CASE WHEN pg_catalog.mxid_age(short.id) BETWEEN 1 AND pg_catalog.mxid_age(c.relminmxid) THEN short.id END AS id
     FROM pg_class AS c
     WHERE c.oid = w.relation::oid
     OFFSET 0
@@ -18,10 +18,10 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT short.id, several.id IS NULL
     UNION ALL
-    SELECT m.xid, true FROM pg_get_multixact_members(several.id) AS m
+    SELECT m.xid, true FROM pg_catalog.pg_get_multixact_members(several.id) AS m
 ) AS last(id, certain)
 CROSS JOIN LATERAL (
     SELECT now.next + ((last.id::text::bigint - now.next + 2147483648) & 4294967295) - 2147483648 AS xid
 ) AS wide
 WHERE CASE WHEN wide.xid >= now.oldest AND (last.certain OR wide.xid < now.next)
-           THEN pg_xact_status(wide.xid::text::xid8) = 'in progress' END
+           THEN pg_catalog.pg_xact_status(wide.xid::text::xid8) = 'in progress' END

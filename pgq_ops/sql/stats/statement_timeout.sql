@@ -1,2 +1,2 @@
 -- How long a statement may take here, in seconds; 0: for ever.
-SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8
+SELECT extract(epoch FROM pg_catalog.current_setting('statement_timeout')::interval)::float8

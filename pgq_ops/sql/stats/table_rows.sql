@@ -6,5 +6,5 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT i.inhrelid FROM pg_inherits AS i JOIN tree ON i.inhparent = tree.oid WHERE NOT i.inhdetachpending
 )
-SELECT sum(CASE WHEN c.reltuples > 0 THEN c.reltuples ELSE pg_stat_get_live_tuples(c.oid) END)::float8
+SELECT pg_catalog.sum(CASE WHEN c.reltuples > 0 THEN c.reltuples ELSE pg_catalog.pg_stat_get_live_tuples(c.oid) END)::float8
 FROM tree JOIN pg_class AS c ON c.oid = tree.oid AND c.relkind = 'r'

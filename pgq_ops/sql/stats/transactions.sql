@@ -6,23 +6,23 @@
 WITH seen AS MATERIALIZED (
     SELECT s.pid, s.usesysid, s.application_name, s.client_addr, s.state, s.xact_start, s.state_change, s.backend_xid,
            s.backend_xmin, s.query, s.backend_type, s.wait_event_type
-    FROM pg_stat_get_activity(NULL) AS s
-    WHERE s.datid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+    FROM pg_catalog.pg_stat_get_activity(NULL) AS s
+    WHERE s.datid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database())
       AND s.application_name NOT LIKE 'pgq-ops/%%'
 )
 SELECT whole.visible, whole.waiting, a.pid, extract(epoch FROM a.xact_start)::text, a.application_name,
-       pg_get_userbyid(a.usesysid)::text, COALESCE(host(a.client_addr), ''), a.state,
-       greatest(0, extract(epoch FROM clock_timestamp() - a.xact_start))::float8,
+       pg_catalog.pg_get_userbyid(a.usesysid)::text, COALESCE(pg_catalog.host(a.client_addr), ''), a.state,
+       greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - a.xact_start))::float8,
        CASE WHEN a.state = 'idle in transaction'
-            THEN greatest(0, extract(epoch FROM clock_timestamp() - a.state_change))::float8 END,
-       greatest(age(a.backend_xid), age(a.backend_xmin)),
+            THEN greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - a.state_change))::float8 END,
+       greatest(pg_catalog.age(a.backend_xid), pg_catalog.age(a.backend_xmin)),
        COALESCE((SELECT u.rolsuper FROM pg_roles AS u WHERE u.oid = a.usesysid), false), a.query
 FROM (
-    SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS visible,
-           (SELECT count(*) FROM seen AS w WHERE w.wait_event_type = 'Lock')::int AS waiting
+    SELECT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AS visible,
+           (SELECT pg_catalog.count(*) FROM seen AS w WHERE w.wait_event_type = 'Lock')::int AS waiting
 ) AS whole
 LEFT JOIN seen AS a
-    ON a.backend_type = 'client backend' AND a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
+    ON a.backend_type = 'client backend' AND a.xact_start IS NOT NULL AND a.pid <> pg_catalog.pg_backend_pid()
        AND a.pid <> ALL (ARRAY(
            SELECT v.pid FROM pg_stat_progress_vacuum AS v
            UNION ALL

@@ -8,15 +8,15 @@ WITH RECURSIVE tree AS (
 ), bounds AS (
     SELECT tree.oid, tree.parent, tree.depth,
            CASE WHEN a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)
-                THEN substring(pg_get_expr(c.relpartbound, 0) FROM ' TO \(''(\d{{4}}-\d\d-\d\d[^'']*)''') END AS upper
+                THEN substring(pg_catalog.pg_get_expr(c.relpartbound, 0) FROM ' TO \(''(\d{{4}}-\d\d-\d\d[^'']*)''') END AS upper
     FROM tree
     JOIN pg_class AS c ON c.oid = tree.oid
     LEFT JOIN pg_partitioned_table AS p ON p.partrelid = tree.parent AND p.partstrat = 'r'
     LEFT JOIN pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] AND p.partattrs[0] > 0
 ), ended AS (
-    SELECT b.oid, b.depth, b.upper::timestamptz <= now() AS past FROM bounds AS b WHERE b.depth = 0
+    SELECT b.oid, b.depth, b.upper::timestamptz <= pg_catalog.now() AS past FROM bounds AS b WHERE b.depth = 0
     UNION ALL
-    SELECT b.oid, b.depth, COALESCE(b.upper::timestamptz <= now(), e.past) FROM bounds AS b JOIN ended AS e ON e.oid = b.parent
+    SELECT b.oid, b.depth, COALESCE(b.upper::timestamptz <= pg_catalog.now(), e.past) FROM bounds AS b JOIN ended AS e ON e.oid = b.parent
 )
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind = 'r', c.relpersistence::text, e.past,
        c.relreplident::text,

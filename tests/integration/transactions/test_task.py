@@ -131,9 +131,9 @@ def test_one_that_would_not_end_is_raised(database: Database, bi: str, monkeypat
     # It is told to end by a function that does nothing.
     monkeypatch.setattr("pgq_ops.tasks.end_session.WAIT_MS", 0)
     bound = bind_toml(database, FIELD)
-    nothing = "CREATE FUNCTION public.pg_terminate_backend(int, bigint) RETURNS bool LANGUAGE sql AS 'SELECT false'"
+    database.execute("ALTER FUNCTION pg_catalog.pg_terminate_backend(int, bigint) RENAME TO really_terminate")
+    nothing = "CREATE FUNCTION pg_catalog.pg_terminate_backend(int, bigint) RETURNS bool LANGUAGE sql AS 'SELECT false'"
     database.execute(nothing)
-    bound.connection.execute("SET search_path = public, pg_catalog")
     with pytest.raises(ActionFailed, match="it was told to end and had not"):
         ended(bound, terms(REPORTS))
     assert is_there(database, pid(session))
