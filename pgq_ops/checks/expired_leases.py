@@ -10,6 +10,7 @@ from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.policies import cared_for
 from pgq_ops.checks.wording import by_queue, counted, oldest_first, reap_commands
 from pgq_ops.config.writing import toml_key
+from pgq_ops.stats.leases import oldest_expired
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -32,17 +33,20 @@ def check(look: Look) -> Iterator[Finding]:
     if not stranded:
         return
     total = sum(queue.expired for queue in stranded)
-    oldest = max(queue.oldest_expired_seconds for queue in stranded)
+    oldest, always = oldest_expired(stranded), sum(queue.always_over for queue in stranded)
     evidence = {
         "expired": total,
-        "oldest_expired_seconds": round(oldest, 1),
+        "always_over": always,
+        "oldest_expired_seconds": None if oldest is None else round(oldest, 1),
         "queues": by_queue((queue.queue, queue.expired) for queue in stranded),
         "oldest": oldest_first((queue.queue, queue.oldest_expired_seconds) for queue in stranded),
     }
     who, for_long, them = (
         ("a worker that is gone", "for", "it") if total == 1 else ("workers that are gone", "for up to", "them")
     )
-    held = f"{counted(total, 'job')} of {look.table} held by {who}, {for_long} {format_duration(oldest)}"
+    held = f"{counted(total, 'job')} of {look.table} held by {who}"
+    held += "" if oldest is None else f", {for_long} {format_duration(oldest)}"
+    held += f", {counted(always, 'lease')} always over (-infinity)" if always else ""
     by_hand = reap_commands(look)
     if look.reaping is False:
         yield Finding(
@@ -63,7 +67,8 @@ def _is_late(look: Look, queue: QueueLeases, policy: QueuePolicy) -> bool:
     if look.reaping is False:
         return True
     since_start = math.inf if look.reaping_seconds is None else look.reaping_seconds
-    return min(queue.oldest_expired_seconds, since_start) >= _patience(policy, known=look.reaping is not None)
+    age = math.inf if queue.always_over else queue.oldest_expired_seconds or 0.0
+    return min(age, since_start) >= _patience(policy, known=look.reaping is not None)
 
 
 def _patience(policy: QueuePolicy, *, known: bool) -> float:

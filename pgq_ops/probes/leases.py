@@ -29,7 +29,7 @@ LEASES = Family(
 )
 OLDEST_EXPIRED = Family(
     "oldest_expired_lease_seconds",
-    "How long ago the oldest expired lease ran out, stale ones left out; 0 without.",
+    "How long ago the oldest expired lease ran out, stale ones left out; 0 without, absent for -infinity alone.",
     _QUEUE,
 )
 
@@ -65,4 +65,6 @@ def _samples(queues: Iterable[QueueLeases], name: str, memory: Memory) -> Iterat
         labels = (memory.database, name, label)
         for condition in CONDITIONS:
             yield LEASES.sample(sum(getattr(one, condition) for one in members), *labels, condition)
-        yield OLDEST_EXPIRED.sample(max((one.oldest_expired_seconds for one in members), default=0.0), *labels)
+        oldest = leases.oldest_expired(members)
+        if oldest is not None:
+            yield OLDEST_EXPIRED.sample(oldest, *labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,23 @@ from pgq_ops.stats import bounded
 from pgq_ops.stats.job_sample import CAP
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+
+# Its place among the counts of a row.
+_EXPIRED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLeases:
     """The running jobs of one queue: each is live, expired, stale or missing. Live ones may be more than that.
 
-    `expired` ran out (grace included) and is not stale; `overlong` and `future` are among the live ones.
-    `oldest_expired_seconds` counts from the lease's end; 0 without any expired one, and for `-infinity`. So does
-    `oldest_stale_seconds`; those of missing and overlong ones count from the claim, or else the creation. These three
-    are None without any such lease, and where no moment is known.
+    `expired` ran out (grace included) and is not stale, `always_over` of them at `-infinity`; `overlong` and `future`
+    are among the live ones. `oldest_expired_seconds` counts from the lease's end; 0 without any expired one, None where
+    all of them have always been over. So does `oldest_stale_seconds`; those of missing and overlong ones count from the
+    claim, or else the creation. These three are None without any such lease, and where no moment is known.
     """
 
     queue: str | None
@@ -34,16 +40,19 @@ class QueueLeases:
     missing: int = 0
     overlong: int = 0
     future: int = 0
-    oldest_expired_seconds: float = 0.0
+    always_over: int = 0
+    oldest_expired_seconds: float | None = 0.0
     oldest_stale_seconds: float | None = None
     oldest_missing_seconds: float | None = None
     oldest_overlong_seconds: float | None = None
 
     @property
     def trouble_seconds(self) -> float:
-        """The age of the oldest lease that is not as it should be; 0 where all is well."""
+        """The age of the oldest lease that is not as it should be; 0 where all is well, infinite for `-infinity`."""
+        if self.always_over:
+            return math.inf
         stale, missing, overlong = self.oldest_stale_seconds, self.oldest_missing_seconds, self.oldest_overlong_seconds
-        return max(self.oldest_expired_seconds, stale or 0.0, missing or 0.0, overlong or 0.0)
+        return max(self.oldest_expired_seconds or 0.0, stale or 0.0, missing or 0.0, overlong or 0.0)
 
     @property
     def running(self) -> int:
@@ -102,6 +111,16 @@ def read(
 
 def _queue(queue: str | None, *numbers: float | None) -> QueueLeases:
     *counts, expired_age, stale_age, missing_age, overlong_age = numbers
-    live, expired, stale, missing, overlong, future = (int(count or 0) for count in counts)
-    ages = (None if age is None else max(0.0, age) for age in (stale_age, missing_age, overlong_age))
-    return QueueLeases(queue, live, expired, stale, missing, overlong, future, max(0.0, expired_age or 0.0), *ages)
+    numbers_of = [int(count or 0) for count in counts]
+    if expired_age is None and not numbers_of[_EXPIRED]:
+        expired_age = 0.0
+    ages = (None if age is None else max(0.0, age) for age in (expired_age, stale_age, missing_age, overlong_age))
+    return QueueLeases(queue, *numbers_of, *ages)
+
+
+def oldest_expired(queues: Iterable[QueueLeases]) -> float | None:
+    """The age of the lease that expired first, as far as one is known: see `QueueLeases.oldest_expired_seconds`."""
+    known = [queue.oldest_expired_seconds for queue in queues]
+    ages = [age for age in known if age is not None]
+    oldest = max(ages, default=0.0)
+    return oldest if oldest or len(ages) == len(known) else None

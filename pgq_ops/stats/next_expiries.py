@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NextExpiry:
-    """A running job whose lease ends in `seconds_left` (negative: it is over), without grace."""
+    """A running job whose lease ends in `seconds_left` (negative: it is over, None: it always was), without grace."""
 
     id: str | None
     queue: str | None
     owner: str | None
-    seconds_left: float
+    seconds_left: float | None
     attempts: int | None
 
 
@@ -47,6 +47,6 @@ def read(connection: Connection, table: JobTable, limit: int = 5) -> tuple[NextE
     statement = sql.statement("stats/next_expiries", fragments)
     rows, _ = bounded.read(connection, table, statement, {"sample": CAP + 1, "limit": limit})
     return tuple(
-        NextExpiry(job, queue, holder, float(left), None if tries is None else int(tries))
+        NextExpiry(job, queue, holder, left, None if tries is None else int(tries))
         for job, queue, holder, left, tries in rows
     )

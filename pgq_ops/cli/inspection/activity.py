@@ -9,6 +9,7 @@ from rich.text import Text
 from pgq_ops.cli.inspection.lines import columns, printable, prose
 from pgq_ops.cli.inspection.numbers import ago, as_of
 from pgq_ops.job_table.queue_labels import shown
+from pgq_ops.stats.leases import oldest_expired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def lease_lines(view: TableView, width: int | None) -> Iterator[Text]:
         yield Text(f"leases: not read: {view.not_read.get('leases', 'unknown')}", "yellow")
         return
     age = as_of(view.ages.get("leases", 0.0))
-    oldest = max((one.oldest_expired_seconds for one in found.queues), default=0.0)
+    oldest = oldest_expired(found.queues)
     head = [Text(word, "dim") for word in (f"leases{age}", *_CONDITIONS, "oldest expired")]
     totals = {name: found.total(name) for name in _CONDITIONS}
     rows = [_lease_row("", totals, oldest, more="+" if found.truncated else "")]
@@ -50,9 +51,10 @@ def lease_lines(view: TableView, width: int | None) -> Iterator[Text]:
     yield from columns([head, *rows], width)
 
 
-def _lease_row(name: str, numbers: dict[str, int], oldest_seconds: float, more: str = "") -> list[Text]:
+def _lease_row(name: str, numbers: dict[str, int], oldest_seconds: float | None, more: str = "") -> list[Text]:
     cells = [Text(f"{number:,}{more}", _CONDITIONS[name] if number else "") for name, number in numbers.items()]
-    return [Text(name), *cells, Text(f"{ago(oldest_seconds)} ago" if numbers["expired"] else "-")]
+    known = numbers["expired"] and oldest_seconds is not None
+    return [Text(name), *cells, Text(f"{ago(oldest_seconds or 0.0)} ago" if known else "-")]
 
 
 def expiry_lines(view: TableView, width: int | None) -> Iterator[Text]:
@@ -69,8 +71,10 @@ def expiry_lines(view: TableView, width: int | None) -> Iterator[Text]:
 
 
 def _expiry(one: NextExpiry) -> list[Text]:
-    over = one.seconds_left <= 0
-    left = Text(f"{ago(-one.seconds_left)} ago" if over else f"in {ago(one.seconds_left)}", "red" if over else "")
+    left = Text("-", "red")
+    if one.seconds_left is not None:
+        over = one.seconds_left <= 0
+        left = Text(f"{ago(-one.seconds_left)} ago" if over else f"in {ago(one.seconds_left)}", "red" if over else "")
     attempts = Text("-" if one.attempts is None else f"{one.attempts:,}")
     owner = printable(one.owner) if one.owner is not None else "-"
     return [Text(printable(one.id or "-")), left, attempts, Text(printable(shown(one.queue))), Text(owner)]

@@ -8,6 +8,7 @@ from pgq_ops.cli.dead_numbers import MOST_ERRORS, numbers_as_json
 from pgq_ops.cli.inspection import vital_document
 from pgq_ops.cli.inspection.rows import OTHER_STATES, STATES, queue_rows
 from pgq_ops.job_table.queue_labels import shown
+from pgq_ops.stats.leases import oldest_expired
 
 if TYPE_CHECKING:
     from pgq_ops.cli.inspection.rows import QueueRow
@@ -90,7 +91,7 @@ def _queue(row: QueueRow) -> dict[str, Any]:
 def _leases(leases: Leases) -> dict[str, Any]:
     return {
         **{condition: leases.total(condition) for condition in _CONDITIONS},
-        "oldest_expired_seconds": _rounded(max((one.oldest_expired_seconds for one in leases.queues), default=0.0)),
+        "oldest_expired_seconds": _rounded(oldest_expired(leases.queues)),
         "exact": not leases.truncated,
         "queues": [
             {

@@ -57,7 +57,7 @@ def test_infinite_times_neither_crash_a_look_nor_show_as_infinite_ages(database:
     seen = collection_of(database).healthy()
     assert seen.leases("a") == {"live": 2, "future": 2, "expired": 1}
     assert seen.jobs("a") == {"ready": 2, "scheduled": 1, "running": 3, "dead": 1}
-    assert seen.value("oldest_expired_lease_seconds", "a") == 0
+    assert seen.value("oldest_expired_lease_seconds", "a") is None
     assert seen.value("oldest_ready_age_seconds", "a") == pytest.approx(30, abs=30)
     assert seen.value("oldest_dead_age_seconds", "b") == pytest.approx(60, abs=30)
     assert all(math.isfinite(sample.value) for sample in seen.collector.store.samples())
@@ -138,9 +138,28 @@ def test_the_next_leases_to_end_come_first(database: Database) -> None:
     bound = bind_toml(database, FIELD)
     assert index_support.read(bound.connection, bound.table).is_cheap("running")
     found = next_expiries.read(bound.connection, bound.table, limit=2)
-    assert [(one.id, one.owner, one.attempts) for one in found] == [("2", "w2", 2), ("1", "w1", 1)]
-    assert found[0].seconds_left == pytest.approx(-5, abs=30)
-    assert len(next_expiries.read(bound.connection, bound.table, limit=9)) == 3
+    assert [(one.id, one.owner, one.attempts) for one in found] == [("5", "w5", 5), ("2", "w2", 2)]
+    assert found[0].seconds_left is None
+    assert found[1].seconds_left == pytest.approx(-5, abs=30)
+    assert len(next_expiries.read(bound.connection, bound.table, limit=9)) == 4
+
+
+@pytest.mark.case("R8")
+def test_leases_that_have_always_been_over_are_late_at_once_and_of_unknown_age(database: Database) -> None:
+    create_field_table(database)
+    for _ in range(3):
+        _lease(database, "-infinity")
+    seen = collection_of(database).healthy()
+    assert seen.leases("a") == {"expired": 3}
+    assert seen.value("oldest_expired_lease_seconds", "a") is None
+    found = seen.finding("expired-leases")
+    assert "held by workers that are gone, 3 leases always over (-infinity), and nobody has" in found.summary
+    assert (found.evidence["always_over"], found.evidence["oldest_expired_seconds"]) == (3, None)
+    database.execute("UPDATE jobs SET lease_until = now() - interval '1 h' WHERE id = 1")
+    seen = collection_of(database).healthy()
+    assert seen.value("oldest_expired_lease_seconds", "a") == pytest.approx(3600, abs=60)
+    found = seen.finding("expired-leases")
+    assert "for up to 1h, 2 leases always over" in found.summary.replace("1h1s", "1h")
 
 
 @pytest.mark.case("R15")

@@ -60,7 +60,7 @@ def test_expired_and_stale_leases_are_told_by_queue_the_oldest_first(database: D
         ("one", pytest.approx(5 * HOUR, abs=60)),
         ("many", pytest.approx(2 * HOUR, abs=60)),
         ("fresh", pytest.approx(0.5 * HOUR, abs=60)),
-        ("endless", 0.0),
+        ("endless", None),
     ]
     stale = seen.finding("stale-leases")
     assert stale.evidence["queues"] == {"many": 2, "one": 1}
