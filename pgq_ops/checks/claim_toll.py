@@ -1,4 +1,4 @@
-"""What dead rows make of a claim: pages read, against what it would read without them."""
+"""What a claim costs more than it should: pages read, against what it would read by its index without dead rows."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ class Toll:
     timeout_seconds: float
 
     @property
+    def costly(self) -> bool:
+        """Whether it is beyond any healthy one."""
+        return self.buffers is None or self.buffers >= max(_COSTLY_BUFFERS, _TIMES_HEALTHY * self.healthy)
+
+    @property
     def slow(self) -> bool:
         """Whether workers feel it now."""
         return self.buffers is None or self.buffers >= max(_SLOW_BUFFERS, _TIMES_HEALTHY * self.healthy)
@@ -61,16 +66,19 @@ class Toll:
 
 def toll_of(look: Look) -> Toll | None:
     """The toll, None where claims cost what they should, or more for another reason: their plan, or live rows."""
-    claim = look.claim
-    if claim is None or not _goes_by_index(claim):
+    claim, toll = look.claim, measured(look)
+    if claim is None or toll is None or not _goes_by_index(claim):
         return None
-    healthy = _healthy(look)
-    toll = Toll(claim.buffers, claim.seconds, healthy, claim.timeout_seconds)
-    if claim.buffers is None:
-        return toll
     live = claim.plan.rows_read if claim.plan is not None else 0
-    costly = claim.buffers >= max(_COSTLY_BUFFERS, _TIMES_HEALTHY * healthy)
-    return toll if costly and 2 * live < claim.buffers else None
+    return toll if toll.buffers is None or (toll.costly and 2 * live < toll.buffers) else None
+
+
+def measured(look: Look) -> Toll | None:
+    """What a claim costs now, for whatever reason; None where that was not looked at."""
+    claim = look.claim
+    if claim is None or (claim.buffers is None and not claim.timed_out):
+        return None
+    return Toll(claim.buffers, claim.seconds, _healthy(look), claim.timeout_seconds)
 
 
 def _goes_by_index(claim: ClaimCost) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.checks.claim_plan import CLAIM_PLAN_CHANGED
 from pgq_ops.checks.claim_timeout import CLAIM_TIMEOUT
 from pgq_ops.checks.claims_costly import CLAIMS_COSTLY
 from pgq_ops.checks.dead_rows import DEAD_ROWS
+from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.horizon_held import HORIZON_HELD
 from pgq_ops.checks.idle_in_transaction import IDLE_IN_TRANSACTION
 from pgq_ops.checks.long_transactions import LONG_TRANSACTIONS
+from pgq_ops.checks.missing_indexes import NO_PENDING_INDEX
 from pgq_ops.checks.session_words import MOST_NAMED
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.checks.finding import Finding
 
+_WORST_FIRST = tuple(Severity)
 # The chain's own first two links.
 LINKS = frozenset({CLAIM_TIMEOUT, DEAD_ROWS})
 # What is said of sessions that do nothing worse than keep VACUUM from its work.
@@ -30,6 +34,7 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
 
     Without it, those about sessions are left out of which `horizon-held` names each one.
     """
+    findings = _without_the_milder(findings)
     chain = next((one for one in findings if one.id == CLAIMS_COSTLY), None)
     if chain is None:
         holding = {name for one in findings if one.id == HORIZON_HELD for name in _named(one)}
@@ -41,6 +46,15 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
         for one in findings
         if one.id not in LINKS and not (one.id in NAMING_THE_HOLDER and guilty is not None and _named(one) == guilty)
     ]
+
+
+def _without_the_milder(findings: Sequence[Finding]) -> list[Finding]:
+    """Of a changed plan and a missing index, both mended by one statement, the worse; of equals that it is missing."""
+    pair = [one for one in findings if one.id in {CLAIM_PLAN_CHANGED, NO_PENDING_INDEX}]
+    if len({one.remedy for one in pair}) != 1:
+        return list(findings)
+    told = min(pair, key=lambda one: (_WORST_FIRST.index(one.severity), one.id == CLAIM_PLAN_CHANGED))
+    return [one for one in findings if one is told or one not in pair]
 
 
 def _names_all(finding: Finding) -> bool:

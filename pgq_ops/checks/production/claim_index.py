@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks import missing_indexes
-from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.finding import Finding
 from pgq_ops.checks.index_advice import pending_index
 from pgq_ops.checks.production.verdict import found, passed
 from pgq_ops.stats import claim_fit, partition_tree
@@ -22,16 +22,15 @@ TITLE = "An index fits the claim"
 
 
 def check(examination: Examination) -> Verdict:
-    """A warning, only info while the table may be read whole."""
+    """A warning; critical where claims are slow now, info while the table may be read whole and they are cheap."""
     table, look = examination.table, examination.look
     fit = examination.fact(claim_fit.read)
     if fit.fits:
         return passed(fit.node)
-    small = look.support is not None and look.support.small
     return found(
         Finding(
             ID,
-            Severity.INFO if small else Severity.WARNING,
+            missing_indexes.severity_of_claims(look),
             f"no index fits the claim of {table}: {_what(fit)} ({fit.node})",
             {"plan": fit.node, "sorts": fit.sorts, "scans_table": fit.scans, "past_other_states": fit.past_others},
             pending_index(table, examination.fact(partition_tree.read)),

@@ -31,14 +31,14 @@ READ_BY = {
 }
 # What only words or the remedy of a finding are made of, or whom else it names, by module: without it, it is there too.
 ONLY_TOLD = {
-    "blocked": set(),
     "claim_plan": {"support", "claim_statements"},
     "claim_timeout": {"support", "health", "horizon", "blocking"},
     "claims_costly": {"blocking"},
     "dead_rows": {"horizon", "blocking"},
     "horizon_held": {"blocking"},
+    "missing_indexes": {"health"},
     "ready_locked": {"depths"},
-    "wraparound": {"horizon"},
+    "wraparound": {"horizon", "blocking"},
 }
 PARTS = {part for parts in READ_BY.values() for part in parts}
 MODULES: list[ModuleType] = list(registry._MODULES)  # the list that the checks are made of
