@@ -90,7 +90,8 @@ def test_a_completion_is_fenced_by_what_another_claim_changes(
     condition: str,
     fenced: bool,  # noqa: FBT001
 ) -> None:
-    work(counted, f"UPDATE demo_queue_jobs SET status = 'done', lease_until = NULL WHERE {condition} RETURNING id")
+    completion = f"UPDATE demo_queue_jobs SET status = 'done', lease_until = NULL WHERE {condition} RETURNING id"
+    work(counted, LEASE_CLAIM, completion)
     one = doctor(counted, LEASE)
     if fenced:
         assert one.passed(fenced_completion)
@@ -111,10 +112,42 @@ def test_statements_that_are_a_tenth_of_all_completions_count(
     by_hand: int,
     found: bool,  # noqa: FBT001
 ) -> None:
-    work(counted, LEASE_COMPLETE, times=15)
+    work(counted, LEASE_CLAIM, LEASE_COMPLETE, times=15)
     work(counted, BY_ID_ALONE, times=by_hand)
     one = doctor(counted, LEASE)
     assert one.finding(fenced_completion) if found else one.passed(fenced_completion)
+
+
+MARKS = [
+    "status = 'running', attempts = attempts + 1",
+    "status = 'running', lease_until = now() + interval '1 minute', claimed_by = %(worker)s",
+    "(status, lease_until) = ('running', now() + make_interval(secs => %(lease_seconds)s))",
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_the_mark_of_a_claim_that_selects_first_is_no_completion(counted: Database, mark: str) -> None:
+    claim = (SELECT_ONLY, f"UPDATE demo_queue_jobs SET {mark} WHERE id = %(job)s")
+    work(counted, *claim, times=3)
+    assert "no completion" in doctor(counted, LEASE).unknown(fenced_completion)
+    work(counted, *claim, BY_ID_ALONE, times=2)
+    found = doctor(counted, LEASE).finding(fenced_completion)
+    assert "2 times a job" in found.summary
+    assert len(found.evidence["statements"]) == 1
+
+
+@pytest.mark.parametrize(
+    "sets", ["status = 'running'", "status = 'done', lease_until = NULL", "status = 'x', claimed_by = %(worker)s"]
+)
+def test_what_sets_the_state_to_a_parameter_is_untold_where_the_claim_s_mark_is_not_known(
+    counted: Database, sets: str
+) -> None:
+    work(counted, SELECT_ONLY, f"UPDATE demo_queue_jobs SET {sets} WHERE id = %(job)s")
+    text = doctor(counted, LEASE).unknown(fenced_completion)
+    assert "marks a claim or completes a job is not told" in text
+    assert "UPDATE demo_queue_jobs SET status = $" in text
+    work(counted, SELECT_ONLY, "DELETE FROM demo_queue_jobs WHERE id = %(job)s")
+    assert len(doctor(counted, LEASE).finding(fenced_completion).evidence["statements"]) == 1
 
 
 def test_changes_that_complete_nothing_are_not_taken_for_completions(counted: Database) -> None:
