@@ -8,6 +8,7 @@ from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.lock_chain import behind, longest_chain
 from pgq_ops.checks.session_words import MOST_NAMED, lasting, named
 from pgq_ops.checks.wording import counted
+from pgq_ops.stats.session_ending import printed
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def _waiting(waiter: Waiter) -> dict[str, Any]:
 
 def _ending(blocker: Blocker) -> dict[str, Any]:
     return {
+        "session": printed(blocker.pid, blocker.started) if blocker.started else None,
         "pid": blocker.pid,
         "application_name": blocker.application_name,
         "user": blocker.user,

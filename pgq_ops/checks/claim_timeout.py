@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.checks.accountable import accountable
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.index_advice import pending_index
 from pgq_ops.checks.left_rows import are_let_go
@@ -46,8 +47,7 @@ def _remedy(look: Look) -> str:
     if support is not None and not {Question.PENDING, Question.PENDING_IN_ORDER} & set(support.serving):
         return pending_index(look.table, support.tree)
     limit = look.database.warn_after_seconds
-    holders = look.database.horizon.holders if look.database.horizon is not None else ()
-    lasting = [holder.remedy for holder in holders if holder.seconds is None or holder.seconds >= limit]
+    lasting = [holder.remedy for holder in accountable(look) if holder.seconds is None or holder.seconds >= limit]
     if look.health is not None and any(are_let_go(look, leaf) for leaf in look.health.leaves):
         lasting = []
     table = plain(look.table.relation.sql)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.checks.accountable import accountable
 from pgq_ops.checks.claim_toll import toll_of
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.holder_words import evidence, holding
@@ -81,10 +82,10 @@ def _buried(health: TableHealth) -> list[LeafHealth]:
 
 def _holder(look: Look, leaves: Sequence[LeafHealth], dead: int | None) -> Holder | None:
     """Who keeps VACUUM from them: the oldest one, if it is known to, or has gone on for too long to be innocent."""
-    horizon = look.database.horizon
-    if horizon is None or not horizon.holders:
+    holders = accountable(look)
+    if not holders:
         return None
-    oldest = horizon.holders[0]
+    oldest = holders[0]
     if are_let_go(look, leaves[0]):
         return None
     if any(_left_by_vacuum(look, leaf, oldest) for leaf in leaves):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.checks.accountable import accountable
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.holder_words import evidence, holding, remedies
 from pgq_ops.checks.wording import counted
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.look import Look
-    from pgq_ops.stats.horizon import Holder, Horizon
+    from pgq_ops.stats.horizon import Holder
 
 # A job takes about three transactions (insert, claim, complete) and leaves one dead entry before the next claim. With
 # 5,000 of them a claim reads 851 pages, with 20,000 some 4,240 (postgres-facts.md). So 1,000 transactions cost a claim
@@ -34,7 +35,7 @@ NEEDS = ("horizon",)
 def check(look: Look) -> Iterator[Finding]:
     """Warning: claims step over what VACUUM has to keep."""
     horizon, limit = look.database.horizon, look.database.warn_after_seconds
-    felt = _felt(horizon)
+    felt = _felt(look)
     if horizon is None or not felt:
         return
     numbers = {"age_xids": horizon.age_xids, "limit_seconds": limit}
@@ -60,11 +61,11 @@ def check(look: Look) -> Iterator[Finding]:
 
 def guilty_of(look: Look) -> list[Holder]:
     """Those who keep much and go on for too long, the oldest first; not whoever only runs a statement now."""
-    return _guilty(_felt(look.database.horizon), look.database.warn_after_seconds)
+    return _guilty(_felt(look), look.database.warn_after_seconds)
 
 
-def _felt(horizon: Horizon | None) -> list[Holder]:
-    return [] if horizon is None else [holder for holder in horizon.holders if holder.xid_age >= FELT_XIDS]
+def _felt(look: Look) -> list[Holder]:
+    return [holder for holder in accountable(look) if holder.xid_age >= FELT_XIDS]
 
 
 def _kept(xids: int) -> str:

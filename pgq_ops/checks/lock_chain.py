@@ -21,6 +21,14 @@ def longest_chain(blocking: Blocking, waiters: Iterable[Waiter]) -> tuple[int, .
     return max((_way_out(one.pid, after) for one in waiters), key=len, default=())
 
 
+def ends(blocking: Blocking) -> Mapping[int, int]:
+    """By the pid of each waiter that has a way out, the pid of the one at its end, who does not wait."""
+    after, found = _next_on_the_way_out(blocking), dict[int, int]()
+    for pid, following in after.items():  # nearer to an end come first
+        found[pid] = found.get(following, following)
+    return found
+
+
 def behind(blocking: Blocking, pid: int) -> int:
     """How many sessions wait for this one in the end, directly or behind others."""
     waiting, reached, queue = _waiting_for(blocking), {pid}, deque([pid])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.session_words import evidence, lasting, named, others, remedies
+from pgq_ops.checks.victims import only_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +18,16 @@ NEEDS = ("transactions",)
 
 
 def check(look: Look) -> Iterator[Finding]:
-    """Warning: dead rows pile up meanwhile. Those that have been idle for as long are `idle-in-transaction`."""
+    """Warning: dead rows pile up meanwhile.
+
+    Those that have been idle for as long are `idle-in-transaction`; who is behind them for a lock, `blocked-sessions`.
+    """
     seen, limit = look.database.transactions, look.database.warn_after_seconds
     if seen is None or not seen.visible:
         return
-    idle = set(seen.idle_for(limit))
-    long = [one for one in seen.longer_than(limit) if one not in idle]
+    lasting_long = seen.longer_than(limit)
+    told = {*seen.idle_for(limit), *only_waiting(look, lasting_long)}
+    long = [one for one in lasting_long if one not in told]
     if not long:
         return
     worst = long[0]

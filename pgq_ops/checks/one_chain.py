@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.checks.claim_plan import CLAIM_PLAN_CHANGED
+from pgq_ops.checks.blocked import BLOCKED_SESSIONS
 from pgq_ops.checks.claim_timeout import CLAIM_TIMEOUT
 from pgq_ops.checks.claims_costly import CLAIMS_COSTLY
 from pgq_ops.checks.dead_rows import DEAD_ROWS
@@ -32,13 +33,14 @@ NAMING_THE_HOLDER = OF_SESSIONS | {HORIZON_HELD}
 def told_once(findings: Sequence[Finding]) -> list[Finding]:
     """The findings without those that say nothing but a link of the chain, where the chain is among them.
 
-    Without it, those about sessions are left out of which `horizon-held` names each one.
+    Those about sessions are left out of which `horizon-held`, or `blocked-sessions` at its end, names each one.
     """
     findings = _without_the_milder(findings)
+    told = {name for one in findings if one.id in {HORIZON_HELD, BLOCKED_SESSIONS} for name in _named(one)}
+    findings = [one for one in findings if not (one.id in OF_SESSIONS and _names_all(one) and _named(one) <= told)]
     chain = next((one for one in findings if one.id == CLAIMS_COSTLY), None)
     if chain is None:
-        holding = {name for one in findings if one.id == HORIZON_HELD for name in _named(one)}
-        return [one for one in findings if not (one.id in OF_SESSIONS and _names_all(one) and _named(one) <= holding)]
+        return findings
     holder = chain.evidence.get("holder")
     guilty = None if holder is None else {_identity(holder)}
     return [
@@ -63,7 +65,8 @@ def _names_all(finding: Finding) -> bool:
 
 
 def _named(finding: Finding) -> set[str]:
-    return {_identity(one) for key in ("holders", "sessions") for one in finding.evidence.get(key, ())}
+    listed = [one for key in ("holders", "sessions") for one in finding.evidence.get(key, ())]
+    return {_identity(one) for one in (*listed, finding.evidence.get("end")) if one}
 
 
 def _identity(one: dict[str, Any]) -> str:

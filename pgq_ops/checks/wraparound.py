@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.checks.accountable import accountable
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.leaf_words import numbers, vacuum
 from pgq_ops.checks.remedy_steps import steps
@@ -68,10 +69,9 @@ def _late_at(forced_at: int) -> float:
 def _remedy(look: Look, leaves: list[LeafHealth]) -> str:
     """VACUUM freezes nothing that somebody's snapshot may still see as it was."""
     command = vacuum(look, leaves, "FREEZE", "VERBOSE")
-    horizon = look.database.horizon
     keeping = [
         holder
-        for holder in (horizon.holders if horizon is not None else ())
+        for holder in accountable(look)
         if any(holder.xid_age > _late_at(leaf.settings.freeze_max_age) for leaf in leaves)
     ]
     return steps(*dict.fromkeys(one.remedy for one in keeping[:MOST_NAMED]), command)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgq_ops import sql
+from pgq_ops.job_table.pasting import in_one_line
 from pgq_ops.stats import bounded
 from pgq_ops.stats.session_ending import prepared_remedy, remedy
 
@@ -43,7 +44,8 @@ class Waiter:
 class Blocker:
     """A session that others wait for, whether or not it waits itself; `seconds` since its transaction began.
 
-    Of a prepared transaction (pid 0) `application_name` is its gid, and `seconds` since it was prepared.
+    `started`: that start exactly (epoch seconds as text), of a client's. Of a prepared transaction (pid 0)
+    `application_name` is its gid, and `seconds` since it was prepared.
     """
 
     pid: int
@@ -53,6 +55,7 @@ class Blocker:
     seconds: float | None
     tables: frozenset[int]
     remedy: str
+    started: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ def _blocker(row: _Row) -> Blocker:
     elif row.client:
         how = remedy(row.pid, row.started, superuser=row.superuser)
     else:
-        how = f"SELECT pg_cancel_backend({row.pid});  -- {row.state}"
+        how = f"SELECT pg_cancel_backend({row.pid});  -- {in_one_line(row.state)}"
     tables = frozenset(row.tables or ())
-    return Blocker(row.pid, row.application_name, row.user, row.state, row.seconds, tables, how)
+    started = (row.started or "") if row.client else ""
+    return Blocker(row.pid, row.application_name, row.user, row.state, row.seconds, tables, how, started)

@@ -105,6 +105,27 @@ def test_a_queue_for_one_row_leads_to_its_holder_by_the_shortest_way(jobs: Datab
     holder.close()
 
 
+def test_workers_that_wait_are_no_long_transactions_and_the_chain_is_told_once(jobs: Database) -> None:
+    """Neither they nor who is in their way is told a second time, whether it idles or holds vacuum back."""
+    migration = opened(jobs, "migration", "CREATE TABLE more ()", "LOCK TABLE jobs")
+    workers = [waiting(jobs, f"worker-{n}", CLAIM) for n in range(3)]
+    collection = collected(jobs)
+    collection.collector.warn_after_seconds = 0.2
+    jobs.execute("SELECT pg_sleep(0.3)")
+    collection.collect()
+    assert collection.finding("blocked-sessions").evidence["end"]["pid"] == pid(migration)
+    assert collection.finding_ids().isdisjoint({"long-transactions", "idle-in-transaction"})
+    assert collection.value("long_transactions") == 4, "the metric counts what is there"
+    opened(jobs, "report", "SELECT FROM accounts")
+    jobs.execute("SELECT pg_sleep(0.3)")
+    collection.collect()
+    named = [one["application_name"] for one in collection.finding("idle-in-transaction").evidence["sessions"]]
+    assert sorted(named) == ["migration", "report"]
+    migration.close()
+    for worker in workers:
+        worker.close()
+
+
 def test_only_sessions_that_have_to_do_with_the_table_count_for_it(jobs: Database) -> None:
     opened(jobs, "holder", "UPDATE accounts SET id = id")
     waiting(jobs, "stranger", "UPDATE accounts SET id = id")
