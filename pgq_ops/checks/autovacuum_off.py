@@ -8,12 +8,16 @@ from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.leaf_words import MOST_NAMED, named, numbers
 from pgq_ops.checks.pasted_sql import plain
 from pgq_ops.checks.wording import counted
+from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pgq_ops.checks.look import Look
     from pgq_ops.stats.table_health import LeafHealth, TableHealth
+
+# Who runs VACUUM by other means does so at least daily; a queue needs it far more often.
+BY_HAND_SECONDS = 86_400.0
 
 (AUTOVACUUM_OFF,) = IDS = ("autovacuum-off",)
 NEEDS = ("table",)
@@ -36,7 +40,7 @@ def check(look: Look) -> Iterator[Finding]:
     yield Finding(
         AUTOVACUUM_OFF,
         Severity.WARNING,
-        f"autovacuum is off for {where}: nobody removes dead rows{_so_far(off)}, and each claim steps over them"
+        f"autovacuum is off for {where}: {_who_else(off, health.at)}{_so_far(off)}, and each claim steps over them"
         if off
         else f"autovacuum is off for {where}: nobody gives back the space of long values",
         {
@@ -62,6 +66,15 @@ def _reset(leaves: Sequence[LeafHealth], prefix: str) -> list[str]:
     return [
         f"ALTER TABLE {plain(leaf.relation.sql)} RESET ({prefix}autovacuum_enabled);" for leaf in leaves[:MOST_NAMED]
     ]
+
+
+def _who_else(leaves: Sequence[LeafHealth], now: float) -> str:
+    """Who removes dead rows: somebody's VACUUM of each of them within a day, or nobody as far as is known."""
+    ago = [None if leaf.last_vacuum is None else now - leaf.last_vacuum for leaf in leaves]
+    known = [seconds for seconds in ago if seconds is not None and seconds < BY_HAND_SECONDS]
+    if len(known) < len(leaves):
+        return "nobody removes dead rows"
+    return f"dead rows stay until somebody runs VACUUM again, last {format_duration(round(max(known)))} ago"
 
 
 def _so_far(leaves: Sequence[LeafHealth]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgq_ops.checks.autovacuum_off import BY_HAND_SECONDS
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.production.naming import listed, quoted
 from pgq_ops.checks.production.verdict import found, not_applicable, passed, unknown
 from pgq_ops.stats import tree_tables, worker_roles
+from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 ID = "autovacuum-off"
 TITLE = "Autovacuum is on"
-
-# Who runs VACUUM by other means does so at least daily; a queue needs it far more often.
-_BY_HAND_SECONDS = 86_400.0
 
 
 def check(examination: Examination) -> Verdict:
@@ -54,13 +53,17 @@ def check(examination: Examination) -> Verdict:
         return passed(f"on for the server and for {listed(leaf.name for leaf in leaves)}")
     by_hand = all(_vacuumed(leaf, health.at) for leaf in off)
     where = "the server" if not health.server.on else listed(leaf.name for leaf in off)
-    since = "; somebody runs VACUUM instead" if by_hand else ", and no VACUUM within a day is on record"
+    said = (
+        f"somebody runs VACUUM instead, last {_longest_ago(off, health.at)} ago: until the next one dead rows stay"
+        if by_hand
+        else "no VACUUM within a day is on record: dead rows stay"
+    )
     buried = not by_hand and any((leaf.dead_rows or 0) > leaf.bearable_dead_rows for leaf in off)
     return found(
         Finding(
             ID,
             Severity.CRITICAL if buried else Severity.WARNING,
-            f"autovacuum is off for {where}{since}: dead rows stay, and each claim steps over them",
+            f"autovacuum is off for {where}, and {said}, and each claim steps over them",
             {"server": health.server.on, "tables": [leaf.name for leaf in off]},
             _remedy(off) if health.server.on else "ALTER SYSTEM SET autovacuum = on;\nSELECT pg_reload_conf();",
         )
@@ -72,7 +75,11 @@ def _counts_nothing(role: worker_roles.WorkerRole) -> bool:
 
 
 def _vacuumed(leaf: LeafHealth, now: float) -> bool:
-    return leaf.last_vacuum is not None and now - leaf.last_vacuum < _BY_HAND_SECONDS
+    return leaf.last_vacuum is not None and now - leaf.last_vacuum < BY_HAND_SECONDS
+
+
+def _longest_ago(off: list[LeafHealth], now: float) -> str:
+    return format_duration(round(max(now - (leaf.last_vacuum or now) for leaf in off)))
 
 
 def _remedy(off: list[LeafHealth]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.checks import autovacuum_off as autovacuum_check
 from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.production import (
     autovacuum_off,
@@ -36,7 +37,9 @@ def test_autovacuum_that_is_off_for_the_table_is_critical_once_dead_rows_lie_the
     jobs.execute("ALTER TABLE jobs SET (autovacuum_enabled = off)")
     finding = doctor(jobs).finding(autovacuum_off)
     assert finding.severity is Severity.WARNING
-    assert "no VACUUM within a day is on record" in finding.summary
+    assert "no VACUUM within a day is on record: dead rows stay" in finding.summary
+    [told] = autovacuum_check.check(doctor(jobs).examination.look)
+    assert "nobody removes dead rows, and each claim steps over them" in told.summary
     assert finding.evidence == {"server": True, "tables": ["jobs"]}
     jobs.execute("INSERT INTO jobs (queue, status) SELECT 'a', 'pending' FROM generate_series(1, 10100)")
     counted(jobs, "DELETE FROM jobs", "SELECT pg_stat_get_dead_tuples('jobs'::regclass) >= 10100")
@@ -44,7 +47,11 @@ def test_autovacuum_that_is_off_for_the_table_is_critical_once_dead_rows_lie_the
     counted(jobs, "VACUUM jobs", "SELECT pg_stat_get_last_vacuum_time('jobs'::regclass) IS NOT NULL")
     finding = doctor(jobs).finding(autovacuum_off)
     assert finding.severity is Severity.WARNING
-    assert "somebody runs VACUUM instead" in finding.summary
+    assert "somebody runs VACUUM instead, last " in finding.summary
+    assert " ago: until the next one dead rows stay, and each claim steps over them" in finding.summary
+    look = doctor(jobs).examination.look
+    [told] = autovacuum_check.check(look)
+    assert "dead rows stay until somebody runs VACUUM again, last " in told.summary
     [statement] = remedies(finding)
     jobs.execute(statement)
     assert doctor(jobs).passed(autovacuum_off)
