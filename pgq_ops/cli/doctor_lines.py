@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.production.verdict import Outcome
 from pgq_ops.checks.wording import counted
+from pgq_ops.cli.inspection.finding_lines import FindingLines
 from pgq_ops.cli.inspection.lines import printable, prose
 from pgq_ops.cli.inspection.screen import verdict, wrong
 from pgq_ops.cli.reap_lines import lines as reap_lines
@@ -21,14 +21,11 @@ from pgq_ops.tasks.reap_result import ReapResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.production.judging import Judged
     from pgq_ops.cli.doctor_plans import Planned
     from pgq_ops.cli.doctor_report import Examined, Report
 
 _INDENT = 2
-_LABEL_WIDTH = 10
-_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 
 
 def lines(report: Report, width: int | None, *, everything: bool = False) -> list[Text]:
@@ -38,18 +35,19 @@ def lines(report: Report, width: int | None, *, everything: bool = False) -> lis
     """
     at = report.seen.at
     shown = [Text(f"{at[:10]} {at[11:19]} UTC  {printable(report.seen.database)}", "dim")]
+    findings = FindingLines(width)
     for one in report.tables:
-        shown += [Text(), *_table(one, width, everything=everything)]
+        shown += [Text(), *_table(one, findings, width, everything=everything)]
     return shown
 
 
-def _table(one: Examined, width: int | None, *, everything: bool) -> Iterator[Text]:
+def _table(one: Examined, findings: FindingLines, width: int | None, *, everything: bool) -> Iterator[Text]:
     title = Text.assemble((printable(one.view.name), "bold"), "  ", printable(one.view.table), "  ")
     yield title + _verdict(one)
     if one.view.error is not None:
         return
     for finding in one.findings:
-        yield from _finding(finding, width)
+        yield from findings.of(one.view.name, finding)
     yield from _unknown(one.with_outcome(Outcome.UNKNOWN), width)
     for outcome, head, style in (
         (Outcome.PASSED, "passed", "green"),
@@ -70,13 +68,6 @@ def _verdict(one: Examined) -> Text:
     if not (points and one.out_of_time):
         return verdict(replace(one.view, findings=one.findings))
     return Text(", ").join([*wrong(one.findings), unchecked])
-
-
-def _finding(finding: Finding, width: int | None) -> Iterator[Text]:
-    label = Text(str(finding.severity).upper(), _STYLES[finding.severity])
-    yield from prose(finding.summary, width, indent=_LABEL_WIDTH, first=label)
-    for line in finding.remedy.splitlines():
-        yield Text(f"  {printable(line)}", "" if line.startswith("#") else "bold")
 
 
 def _unknown(points: list[Judged], width: int | None) -> Iterator[Text]:

@@ -9,6 +9,7 @@ from rich.text import Text
 from pgq_ops.checks.finding import Severity
 from pgq_ops.cli.dead_numbers import error_lines, numbers
 from pgq_ops.cli.inspection.activity import expiry_lines, lease_lines, task_lines
+from pgq_ops.cli.inspection.finding_lines import STYLES, FindingLines
 from pgq_ops.cli.inspection.lines import printable, prose
 from pgq_ops.cli.inspection.numbers import as_of
 from pgq_ops.cli.inspection.queue_lines import queue_lines
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 _MOST_QUEUES = 15
 _FEWEST_QUEUES = 4
 _MOST_ERRORS = 3
-_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
-_LABEL_WIDTH = 10
 
 
 def screen(seen: Round, width: int | None, *, reasons: bool = True) -> list[Text]:
@@ -37,8 +36,9 @@ def screen(seen: Round, width: int | None, *, reasons: bool = True) -> list[Text
     if len(seen.tables) > 1:
         lines += [Text.assemble((printable(view.name), "bold"), ": ", verdict(view)) for view in seen.tables]
     most = max(_FEWEST_QUEUES, _MOST_QUEUES // len(seen.tables))
+    findings = FindingLines(width)
     for view in seen.tables:
-        lines += [Text(), *_table(view, seen, width, most, reasons=reasons)]
+        lines += [Text(), *_table(view, seen, findings, width, most, reasons=reasons)]
     return lines
 
 
@@ -56,13 +56,15 @@ def wrong(findings: Sequence[Finding]) -> list[Text]:
     """How many findings there are of each severity, the worst first."""
     found = {severity: sum(one.severity is severity for one in findings) for severity in Severity}
     return [
-        Text(f"{number} {severity}{'s' if number > 1 and severity is Severity.WARNING else ''}", _STYLES[severity])
+        Text(f"{number} {severity}{'s' if number > 1 and severity is Severity.WARNING else ''}", STYLES[severity])
         for severity, number in found.items()
         if number
     ]
 
 
-def _table(view: TableView, seen: Round, width: int | None, most: int, *, reasons: bool) -> Iterator[Text]:
+def _table(
+    view: TableView, seen: Round, findings: FindingLines, width: int | None, most: int, *, reasons: bool
+) -> Iterator[Text]:
     title = Text.assemble((printable(view.name), "bold"), "  ", printable(view.table), "  ")
     yield title + verdict(view)
     if view.error is not None:
@@ -70,7 +72,7 @@ def _table(view: TableView, seen: Round, width: int | None, most: int, *, reason
             yield Text(f"  {printable(line)}")
         return
     for finding in view.findings:
-        yield from _finding(finding, width)
+        yield from findings.of(view.name, finding)
     yield Text()
     yield from queue_lines(view, width, most)
     yield from lease_lines(view, width)
@@ -88,13 +90,6 @@ def _dead_letters(view: TableView, width: int | None) -> Iterator[Text]:
         yield Text()
         yield from prose(numbers(view.dead) + as_of(view.ages.get("dead_letters", 0.0)), width)
         yield from error_lines(view.dead, width, _MOST_ERRORS)
-
-
-def _finding(finding: Finding, width: int | None) -> Iterator[Text]:
-    label = Text(str(finding.severity).upper(), _STYLES[finding.severity])
-    yield from prose(finding.summary, width, indent=_LABEL_WIDTH, first=label)
-    for line in finding.remedy.splitlines():
-        yield Text(f"  {printable(line)}", "" if line.startswith("#") else "bold")
 
 
 def _clock(moment: str) -> str:
