@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops import sql
-from pgq_ops.stats import claim_source
+from pgq_ops.stats import claim_source, foreign_texts, table_statements
 from pgq_ops.stats.claim_tally import ClaimTally, Counted
 from pgq_ops.stats.claim_text import claims_from
 
@@ -72,11 +72,13 @@ def find(connection: Connection, table: JobTable) -> Found:
     if source.why_not:
         return Found(source, why_not=source.why_not)
     try:
-        look = sql.statement("stats/claim_texts", source.parts())
+        look = sql.statement("stats/claim_texts", source.parts() | {"is_own_statement": table_statements.is_own()})
         rows = connection.execute(look, {"limit": _MOST_LOOKED_AT}).fetchall()
     except errors.InsufficientPrivilege:
         why_not = f"role {source.role} may not read pg_stat_statements: {source.grant_to_execute()}"
         return Found(source, why_not=why_not)
+    except foreign_texts.UNREADABLE:
+        return Found(source, why_not=foreign_texts.read(connection, source.schema).in_one_line())
     except errors.QueryCanceled:
         return Found(source, why_not="the texts of pg_stat_statements take longer to read than a look may")
     texts = {

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
-from pgq_ops.stats import statement_text
+from pgq_ops.stats import foreign_texts, statement_text
 
 if TYPE_CHECKING:
+    from psycopg import sql as composing
+
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
 
@@ -52,6 +54,11 @@ class TableStatements:
     remedy: str = ""
 
 
+def is_own() -> composing.Composed:
+    """The condition on `s`, a row of pg_stat_statements, that the statement is one of pgq-ops."""
+    return sql.statement("stats/is_own_statement")
+
+
 def read(connection: Connection, table: JobTable) -> TableStatements:
     """All of them. Raises the driver's errors."""
     [found] = connection.execute(sql.statement("stats/statements_extension"), {}).fetchall()
@@ -68,9 +75,13 @@ def read(connection: Connection, table: JobTable) -> TableStatements:
     if not sees_all:
         why = "this role does not see the texts of other roles' statements"
         return TableStatements(why_not=why, remedy=f"GRANT pg_read_all_stats TO {role};")
-    fragments = {"view": identifier(schema, "pg_stat_statements")}
+    fragments = {"view": identifier(schema, "pg_stat_statements"), "is_own_statement": is_own()}
     parameters = {"name": table.relation.name, "limit": _MOST}
-    rows = connection.execute(sql.statement("stats/table_statements", fragments), parameters).fetchall()
+    try:
+        rows = connection.execute(sql.statement("stats/table_statements", fragments), parameters).fetchall()
+    except foreign_texts.UNREADABLE:
+        unreadable = foreign_texts.read(connection, schema)
+        return TableStatements(why_not=unreadable.why_not, remedy=unreadable.remedy)
     since = sql.statement("stats/statements_since", {"info": identifier(schema, "pg_stat_statements_info")})
     seconds = connection.execute(since, {}).fetchall()[0][0]
     statements = tuple(Statement(*row) for row in rows if statement_text.is_done(row[0]))

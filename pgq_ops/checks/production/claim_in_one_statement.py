@@ -8,7 +8,7 @@ from psycopg import sql as composing
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.pasted_sql import plain
-from pgq_ops.checks.production.seen_statements import claims, in_one_line, not_seen
+from pgq_ops.checks.production.seen_statements import FEWEST_CALLS, LEAST_SHARE, claims, in_one_line, not_seen
 from pgq_ops.checks.production.verdict import found, passed, unknown
 from pgq_ops.checks.wording import counted
 from pgq_ops.job_table.quoting import identifier
@@ -34,7 +34,14 @@ def check(examination: Examination) -> Verdict:
     taken = claims(seen, examination.table)
     if seen.why_not or not taken:
         return not_seen(seen, "claim", examination.table)
-    alone = [one for one in taken if one.toplevel and statement_text.only_selects(one.text)]
+    calls = sum(one.calls for one in taken)
+    alone = [
+        one
+        for one in taken
+        if one.toplevel and statement_text.only_selects(one.text) and one.calls >= LEAST_SHARE * calls
+    ]
+    if alone and calls < FEWEST_CALLS:
+        return unknown(f"{counted(calls, 'claim')} seen may be a person's: {FEWEST_CALLS} would tell")
     if alone:
         return found(
             Finding(
@@ -48,7 +55,7 @@ def check(examination: Examination) -> Verdict:
         )
     if not any(one.toplevel for one in taken):
         return unknown("only claims inside functions were seen")
-    return passed(f"{counted(sum(one.calls for one in taken), 'claim')} seen, by {counted(len(taken), 'statement')}")
+    return passed(f"{counted(calls, 'claim')} seen, by {counted(len(taken), 'statement')}")
 
 
 def _one_statement(table: JobTable) -> str:

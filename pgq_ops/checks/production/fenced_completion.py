@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
 from pgq_ops.checks.production.naming import quoted
-from pgq_ops.checks.production.seen_statements import claims, in_one_line, not_seen
+from pgq_ops.checks.production.seen_statements import LEAST_SHARE, claims, in_one_line, not_seen
 from pgq_ops.checks.production.state_changes import Does, id_columns, state_changes, state_column
 from pgq_ops.checks.production.verdict import found, passed, unknown
 from pgq_ops.checks.wording import counted
@@ -24,8 +24,6 @@ TITLE = "A job is completed only under its own claim"
 
 # Each of these is another one once the job was claimed again.
 _FENCES = ("version", "owner", "lease_expires_at", "heartbeat_at", "leased_at", "attempts")
-# What is rarer than this share of such statements is a person's, or a tool's: cancelling, correcting.
-_LEAST_SHARE = 0.1
 
 
 def check(examination: Examination) -> Verdict:
@@ -38,9 +36,17 @@ def check(examination: Examination) -> Verdict:
     calls = sum(one.statement.calls for one in ends)
     if seen.why_not or not calls:
         return not_seen(seen, "completion", table)
-    open_ones = [one for one in ends if not _is_fenced(one, table) and one.statement.calls >= _LEAST_SHARE * calls]
-    if not open_ones:
+    unfenced = [
+        one for one in ends if not _mentions_fence(one.where, table) and one.statement.calls >= LEAST_SHARE * calls
+    ]
+    if not unfenced:
         return passed(f"{counted(calls, 'completion')} seen")
+    open_ones = [one for one in unfenced if not _mentions_fence(one.state, table)]
+    if not open_ones:
+        return unknown(
+            "whether completions are fenced by what they set the state to is not told by their texts:"
+            f" {in_one_line(unfenced[0].statement)}"
+        )
     if not _marks_are_known(seen, table, changes):
         untold = [one.statement for one in open_ones if one.does is Does.UNTOLD]
         open_ones = [one for one in open_ones if one.does is not Does.UNTOLD]
@@ -65,9 +71,9 @@ def _finding(table: JobTable, open_ones: list[Statement]) -> Finding:
     )
 
 
-def _is_fenced(change: StateChange, table: JobTable) -> bool:
+def _mentions_fence(text: str, table: JobTable) -> bool:
     names = (table.fields[field].name for field in _FENCES if field in table.fields)
-    return any(name is not None and statement_text.mentions(change.where, name) for name in names)
+    return any(name is not None and statement_text.mentions(text, name) for name in names)
 
 
 def _marks_are_known(seen: TableStatements, table: JobTable, changes: list[StateChange]) -> bool:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pgq_ops.stats.table_statements import Statement, TableStatements
 
 _MOST_CHARACTERS = 300
+FEWEST_CALLS = 5
+"""What was called less often, all together, may be a person who tries something: nothing is found by it."""
+LEAST_SHARE = 0.1
+"""What is rarer than this share of all such statements is a person's too, or a tool's: cancelling, correcting."""
 
 
 def claims(seen: TableStatements, table: JobTable) -> list[Statement]:

@@ -31,11 +31,12 @@ class Does(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """One such statement, what it does, and its condition as plain text."""
+    """One such statement, what it does, its condition and the expression that gives the state; both as plain text."""
 
     statement: Statement
     does: Does
     where: str
+    state: str = ""
 
 
 def state_changes(seen: TableStatements, table: JobTable) -> Iterator[StateChange]:
@@ -47,7 +48,8 @@ def state_changes(seen: TableStatements, table: JobTable) -> Iterator[StateChang
         for change in statement_text.changes(one.text, table.relation):
             writes = change.deletes or (state is not None and statement_text.mentions(change.sets, state))
             if writes and any(statement_text.addresses(change.where, name) for name in ids):
-                yield StateChange(one, _does(change, table), change.where)
+                given = None if state is None else assigned(change.sets, state)
+                yield StateChange(one, _does(change, table), change.where, given or "")
 
 
 def id_columns(table: JobTable) -> list[str]:

@@ -56,10 +56,10 @@ def test_the_article_s_own_statements_pass(counted: Database) -> None:
 
 
 def test_a_select_that_leaves_the_marking_to_a_second_statement_is_found(counted: Database) -> None:
-    work(counted, SELECT_ONLY, times=2)
+    work(counted, SELECT_ONLY, times=5)
     found = doctor(counted, LEASE).finding(claim_in_one_statement)
     assert found.severity == "warning"
-    assert "2 calls" in found.summary
+    assert "5 calls" in found.summary
     assert found.evidence["statements"] == [" ".join(SELECT_ONLY.replace("'pending'", "$1").split())[:-1] + "$2"]
     assert all(line.startswith("-- ") for line in found.remedy.splitlines())
 
@@ -99,6 +99,31 @@ def test_a_completion_is_fenced_by_what_another_claim_changes(
         found = one.finding(fenced_completion)
         assert "1 time a job" in found.summary
         assert 'AND "claim_version" = <the claim\'s>' in found.remedy
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "CASE WHEN claim_version = %(version)s THEN 'done' ELSE status END",
+        "CASE claim_version WHEN %(version)s THEN 'done' ELSE status END",
+        "COALESCE((SELECT 'done' WHERE claimed_by = %(worker)s), status)",
+    ],
+)
+def test_a_fence_in_what_a_completion_sets_is_not_told_by_its_text(counted: Database, state: str) -> None:
+    work(counted, LEASE_CLAIM, f"UPDATE demo_queue_jobs SET status = {state}, lease_until = NULL WHERE id = %(job)s")
+    assert "is not told by their texts: UPDATE" in doctor(counted, LEASE).unknown(fenced_completion)
+    work(counted, BY_ID_ALONE)
+    assert len(doctor(counted, LEASE).finding(fenced_completion).evidence["statements"]) == 1
+
+
+def test_a_person_s_few_selects_are_not_the_workers_claims(counted: Database) -> None:
+    work(counted, SELECT_ONLY)
+    text = doctor(counted, LEASE).unknown(claim_in_one_statement)
+    assert text == "1 claim seen may be a person's: 5 would tell"
+    work(counted, LEASE_CLAIM, times=10)
+    assert doctor(counted, LEASE).passed(claim_in_one_statement)
+    work(counted, SELECT_ONLY, times=2)
+    assert "3 calls" in doctor(counted, LEASE).finding(claim_in_one_statement).summary
 
 
 def test_deleting_a_finished_job_by_its_id_alone_is_a_completion_too(counted: Database) -> None:
