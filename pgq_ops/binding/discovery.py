@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.binding.access import quoted
 from pgq_ops.config.job_table import JobTableConfig
 from pgq_ops.config.presets import preset_names, read_preset
+from pgq_ops.job_table.quoting import plain_name
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -32,4 +32,4 @@ def discover(connection: Connection) -> dict[str, JobTableConfig]:
 
 def _written(schema: str, name: str) -> str:
     """The table as a configuration names it."""
-    return quoted(schema, name) if {".", '"'} & {*schema, *name} else f"{schema}.{name}"
+    return plain_name(schema, name) if {".", '"'} & {*schema, *name} else f"{schema}.{name}"

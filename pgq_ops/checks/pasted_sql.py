@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql as composing
 
 from pgq_ops.job_table.pasting import pasted
-from pgq_ops.job_table.quoting import identifier, literal
+from pgq_ops.job_table.quoting import identifier, literal, plain_name
 
 if TYPE_CHECKING:
     from pgq_ops.job_table.table import JobTable, Relation
@@ -21,8 +21,7 @@ def plain(fragment: composing.Composable) -> str:
 
 def as_regclass(relation: Relation) -> str:
     """The table's oid, by its name in a text."""
-    name = relation.sql.as_string(None).replace("%%", "%")
-    return f"{plain(literal(name))}::regclass"
+    return f"{plain(literal(plain_name(relation.schema, relation.name)))}::regclass"
 
 
 def predicate(table: JobTable, state: str) -> str:

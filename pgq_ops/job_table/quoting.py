@@ -18,6 +18,11 @@ def identifier(*parts: str) -> sql.SQL:
     return _composable(".".join('"' + part.replace('"', '""') + '"' for part in parts))
 
 
+def plain_name(*parts: str) -> str:
+    """A quoted, possibly qualified name as text: as a cast to regclass reads it, and the configuration."""
+    return identifier(*parts).as_string(None).replace("%%", "%")
+
+
 def literal(value: str | float | bool) -> sql.SQL:  # noqa: FBT001  # a value, not a switch
     """A constant: text in quotes (standard_conforming_strings is pinned), numbers and booleans bare."""
     if isinstance(value, bool):

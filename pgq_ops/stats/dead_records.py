@@ -92,11 +92,14 @@ def _records(
         composing.SQL("w.{0}::{1} AS {0}").format(name, type_name(kind))
         for name, kind in zip(names, types, strict=True)
     ]
-    arrays = [composing.SQL("{}::text[]").format(composing.Placeholder(f"key_{number}")) for number in numbers]
+    arrays = [
+        composing.SQL("pg_catalog.unnest({}::text[])").format(composing.Placeholder(f"key_{number}"))
+        for number in numbers
+    ]
     fragments = {
         "record": written,
         "typed_keys": _listed(typed),
-        "key_arrays": _listed(arrays),
+        "key_lists": _listed(arrays),
         "key_names": _listed(names),
         "table": place.relation.sql,
         "same_row": place.table.same_row("pgq_ops_wanted"),

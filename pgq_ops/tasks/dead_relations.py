@@ -8,8 +8,8 @@ import psycopg
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_busy
+from pgq_ops.job_table.quoting import plain_name
 from pgq_ops.stats import index_support
 from pgq_ops.stats.index_support import Question
 from pgq_ops.tasks.reap_leaves import leaves
@@ -75,7 +75,7 @@ def orders(connection: Connection, place: DeadPlace, relation: Relation, *, inde
     if place.table.partitioned and relation == place.relation:
         yield PageOrder.by_key(place.table)
         return
-    name = {"name": quoted(relation.schema, relation.name)}
+    name = {"name": plain_name(relation.schema, relation.name)}
     row = connection.execute(sql.statement("reap/blocks"), name).fetchone()
     blocks = int(row[0]) if row else 0
     if place.table.key and (indexed or blocks <= SMALL_BLOCKS):

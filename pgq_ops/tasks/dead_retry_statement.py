@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.binding.access import quoted
 from pgq_ops.errors import TableChanged
 from pgq_ops.job_table.columns import INTEGER_TYPES
-from pgq_ops.job_table.quoting import identifier, literal
+from pgq_ops.job_table.quoting import identifier, literal, plain_name
 from pgq_ops.tasks.dead_cascades import follow_moves
 from pgq_ops.tasks.dead_statement import DeadRow, discarded
 from pgq_ops.tasks.dead_unchanged import require_attached, require_same_cascades
@@ -129,7 +128,7 @@ class RetryStatement:
         Within the batch's transaction, whose lock on the table keeps further columns away until it is over.
         """
         relation = self.bare_take.relation
-        name = {"name": quoted(relation.schema, relation.name)}
+        name = {"name": plain_name(relation.schema, relation.name)}
         row = connection.execute(sql.statement("reap/column_names"), name).fetchone()
         if row is not None and (new := set(row[0] or ()) - way_back.letters.keys()):
             raise TableChanged(f"{relation} has a new column {', '.join(sorted(new))}: run the command again")

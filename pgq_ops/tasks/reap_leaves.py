@@ -8,10 +8,9 @@ import psycopg
 from psycopg import sql as composing
 
 from pgq_ops import sql
-from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.job_table.quoting import literal
+from pgq_ops.job_table.quoting import literal, plain_name
 from pgq_ops.job_table.table import Relation
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def is_attached(table: Relation, leaf: Relation) -> composing.Composable:
     """
     fragments = {
         "leaf": literal(leaf.oid),
-        "name": literal(quoted(leaf.schema, leaf.name)),
+        "name": literal(plain_name(leaf.schema, leaf.name)),
         "table": literal(table.oid),
     }
     return sql.statement("reap/is_attached", fragments)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from pgq_ops import sql
-from pgq_ops.binding.access import quoted
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.job_table.leases import LeaseTerms
+from pgq_ops.job_table.quoting import plain_name
 from pgq_ops.stats.index_support import Question
 from pgq_ops.tasks.reap_locks import RelationBusy
 from pgq_ops.tasks.reap_page import STRETCH_BLOCKS, PageOrder
@@ -113,7 +113,7 @@ class Pass:
         if self.memory is not None and not self.memory.may_scan(relation.oid):
             return
         row = self.connection.execute(
-            sql.statement("reap/blocks"), {"name": quoted(relation.schema, relation.name)}
+            sql.statement("reap/blocks"), {"name": plain_name(relation.schema, relation.name)}
         ).fetchone()
         place = self._place(relation)
         begin = self.memory.next_block.pop(place, 0) if self.memory is not None else 0

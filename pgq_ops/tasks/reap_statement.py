@@ -10,12 +10,11 @@ from psycopg import sql as composing
 
 from pgq_ops import sql
 from pgq_ops.binding import cascades
-from pgq_ops.binding.access import quoted
 from pgq_ops.errors import ActionFailed, TableChanged
 from pgq_ops.job_table.changes import ReapChanges
 from pgq_ops.job_table.columns import column
 from pgq_ops.job_table.leases import LeaseTerms
-from pgq_ops.job_table.quoting import all_of, identifier
+from pgq_ops.job_table.quoting import all_of, identifier, plain_name
 from pgq_ops.tasks.reap_batch import MOST_IDS, Batch
 from pgq_ops.tasks.reap_leaves import is_attached
 from pgq_ops.tasks.reap_page import GOES_ON
@@ -93,7 +92,7 @@ class ReapStatement:
         What those hold would be lost. Within the batch's transaction, whose lock on the table keeps further columns
         and foreign keys away until it is over.
         """
-        parameters = {"name": quoted(self.relation.schema, self.relation.name)}
+        parameters = {"name": plain_name(self.relation.schema, self.relation.name)}
         row = connection.execute(sql.statement("reap/column_names"), parameters).fetchone()
         if row is not None and (new := set(row[0] or ()) - letters.job_columns):
             raise TableChanged(f"{self.table} has a new column {', '.join(sorted(new))}, which was not copied yet")
