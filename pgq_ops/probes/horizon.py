@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.metrics import Family
 from pgq_ops.stats import horizon
+from pgq_ops.stats.steady_horizon import SteadyHorizon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,9 +46,11 @@ class Horizon:
     every_seconds = 0.0
 
     def collect(self, connection: Connection, memory: DatabaseMemory) -> Iterable[Sample]:
-        """Look at the holders; leaves them in the memory."""
-        memory.horizon = horizon.read(connection)
-        return list(_samples(memory.horizon, memory.database))
+        """Look at the holders; leaves them in the memory as they are to be judged, and exports them as they are."""
+        found = horizon.read(connection)
+        steady: SteadyHorizon = memory.kept.setdefault(self.name, SteadyHorizon())
+        memory.horizon = steady.judged(found, memory.now())
+        return list(_samples(found, memory.database))
 
 
 def _samples(found: horizon.Horizon, database: str) -> Iterator[Sample]:

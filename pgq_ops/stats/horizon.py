@@ -13,6 +13,8 @@ from pgq_ops.stats.horizon_remedies import remedy_of
 from pgq_ops.stats.horizon_rows import Row, Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
@@ -53,7 +55,8 @@ class Horizon:
     The oldest holders come first, and who wrote before those that only have to see it.
     `catalog_xmin_age` is that of logical slots, which hold catalogs back and no user's table; None without any.
     `visible`: whether the role sees other sessions' transactions; what it does not see is missing, not absent. `role`:
-    the one that looked.
+    the one that looked. `elsewhere`: all who write in other databases, whether or not a snapshot here has to see them
+    just now, and they are among the holders.
     """
 
     age_xids: int
@@ -61,6 +64,7 @@ class Horizon:
     catalog_xmin_age: int | None = None
     visible: bool = True
     role: str = ""
+    elsewhere: tuple[Holder, ...] = ()
 
 
 def read(connection: Connection) -> Horizon:
@@ -70,14 +74,22 @@ def read(connection: Connection) -> Horizon:
     """
     with prepared_statements(connection):
         rows = Rows([Row(*row) for row in connection.execute(_look(), {}, prepare=True).fetchall()])
-    holders = [_holder(kind, row, xid_age, rows.ours) for kind, row, xid_age in rows.holding()]
-    holders.sort(key=lambda one: (-one.xid_age, not one.wrote, -(one.seconds or 0.0), one.name, one.pid or 0))
+    holders = oldest_first(_holder(kind, row, xid_age, rows.ours) for kind, row, xid_age in rows.holding())
+    elsewhere = oldest_first(_holder(kind, row, xid_age, rows.ours) for kind, row, xid_age in rows.elsewhere())
     return Horizon(
         max((holder.xid_age for holder in holders), default=0),
-        tuple(holders),
+        holders,
         max((0, *rows.catalog_ages)) if rows.catalog_ages else None,
         rows.ours.visible is True,
         rows.ours.user or "",
+        elsewhere,
+    )
+
+
+def oldest_first(holders: Iterable[Holder]) -> tuple[Holder, ...]:
+    """The order in which they are told."""
+    return tuple(
+        sorted(holders, key=lambda one: (-one.xid_age, not one.wrote, -(one.seconds or 0.0), one.name, one.pid or 0))
     )
 
 

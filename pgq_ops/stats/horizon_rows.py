@@ -58,10 +58,21 @@ class Rows:
         """Kind, row and age in transactions of those that hold; what is no session gets a state too."""
         holding = [(kind, row) for row in self._rows if row is not self.ours and (kind := self._kind(row))]
         seen = {row.xid_age for _, row in holding if row.own_age != row.xid_age}
-        elsewhere = [(self._kind_elsewhere(row), row) for row in self._rows if row.own_age in seen]
+        elsewhere = [(kind, row) for kind, row in self._writing_elsewhere() if row.own_age in seen]
         for kind, row in [*holding, *elsewhere]:
             if kind and row.xid_age is not None:
                 yield kind, row._replace(state=self._state(kind, row)), max(0, row.xid_age)
+
+    def elsewhere(self) -> Iterator[tuple[str, Row, int]]:
+        """As `holding`, of all who write in other databases: those that a snapshot here has to see hold just now."""
+        for kind, row in self._writing_elsewhere():
+            yield kind, row._replace(state=self._state(kind, row)), max(0, row.own_age or 0)
+
+    def _writing_elsewhere(self) -> Iterator[tuple[str, Row]]:
+        """Each as old as what it writes: its own snapshot holds nothing here."""
+        for row in self._rows:
+            if kind := self._kind_elsewhere(row):
+                yield kind, row._replace(xid_age=row.own_age)
 
     def _state(self, kind: str, row: Row) -> str | None:
         if kind == "slot":
@@ -83,7 +94,7 @@ class Rows:
         return "prepared" if row.what == "prepared" else "backend"
 
     def _kind_elsewhere(self, row: Row) -> str:
-        """As `_kind`, of one who writes in another database, where a snapshot here has to see it."""
+        """As `_kind`, of one who writes in another database."""
         if row.own_age is None or row.database == self.ours.database or row.pid in self._vacuuming:
             return ""
         return "prepared" if row.what == "prepared" else "backend"

@@ -30,11 +30,13 @@ def opened(database: Database, name: str, *statements: str, **options: Any) -> p
     return connection
 
 
-def waiting(database: Database, name: str, statement: str, **options: Any) -> psycopg.Connection[Any]:
-    """A session that waits for a lock in the statement."""
+def waiting(
+    database: Database, name: str, statement: str, *, until: str = WAITS, **options: Any
+) -> psycopg.Connection[Any]:
+    """A session that waits for a lock in the statement, or is where the query `until` says of its pid."""
     connection = database.connect(application_name=name, **options)
     connection.pgconn.send_query(statement.encode())
-    wait_until(lambda: database.value(WAITS, [pid(connection)]), what=f"{name} waits")
+    wait_until(lambda: database.value(until, [pid(connection)]), what=f"{name} waits")
     return connection
 
 

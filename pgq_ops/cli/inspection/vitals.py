@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.checks.look import DatabaseLook
@@ -11,6 +12,7 @@ from pgq_ops.cli.inspection.section import Section
 from pgq_ops.db.connection import row_security
 from pgq_ops.stats import blocking, claim_cost, claim_statements, horizon, ready_locked, table_health, transactions
 from pgq_ops.stats.claim_best import better
+from pgq_ops.stats.steady_horizon import SteadyHorizon
 from pgq_ops.stats.vacuum_watch import VacuumWatch
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class DatabaseVitals:
     horizon: Section[Horizon] = field(init=False)
     transactions: Section[Transactions] = field(init=False)
     blocking: Section[Blocking] = field(init=False)
+    # There may be no other look: what one shows is told.
+    _steady: SteadyHorizon = field(default_factory=partial(SteadyHorizon, looks=1))
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
@@ -91,7 +95,7 @@ class DatabaseVitals:
 
     def read(self, connection: Connection) -> DatabaseLook:
         """Look at what is due. Raises the driver's error where the connection is lost."""
-        self.horizon.look(lambda: horizon.read(connection))
+        self.horizon.look(lambda: self._steady.judged(horizon.read(connection), self.clock()))
         self.transactions.look(lambda: transactions.read(connection))
         seen = self.transactions.value
         if seen is None or not seen.visible:

@@ -9,14 +9,18 @@ import pytest
 from tests.support.collecting import collection_of
 from tests.support.database import unique
 from tests.support.jobs import FIELD, create_field_table
+from tests.support.sessions import waiting
 from tests.support.vacuuming import begun
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.support.collecting import Collection
     from tests.support.database import Database
     from tests.support.roles import Roles
 
 KINDS = {("backend",), ("prepared",), ("slot",), ("standby",)}
+SLEEPS = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = %s"
 WROTE = "INSERT INTO jobs DEFAULT VALUES"
 
 
@@ -94,6 +98,32 @@ def test_a_session_that_holds_too_long_is_named_until_its_remedy_was_run(jobs: D
     jobs.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
     assert seen.healthy().value("horizon_age_xids") == 0
     assert "horizon-held" not in seen.finding_ids()
+
+
+def test_who_writes_in_another_database_is_named_by_two_looks_in_a_row_and_then_stays_named(
+    jobs: Database, make_database: Callable[[], Database]
+) -> None:
+    """The metric tells each moment as it is; the finding does not come and go with the statements here."""
+    other = make_database()
+    begun(other, "elsewhere", "CREATE TABLE writing ()")
+    use_xids(jobs, 1_500)
+    seen = collection_of(jobs)
+    seen.collector.warn_after_seconds = 0.0
+
+    def named(*, working: bool) -> list[str]:
+        worker = waiting(jobs, "worker", "SELECT pg_sleep(60)", until=SLEEPS) if working else None
+        seen.clock.seconds -= 595
+        age = seen.healthy().value("horizon_age_xids") or 0
+        assert (age > 1_500) is working
+        if worker is not None:
+            worker.cancel()
+            worker.pgconn.get_result()
+            worker.close()
+        return held_by(seen) if "horizon-held" in seen.finding_ids() else []
+
+    assert [named(working=working) for working in (True, False, True, False)] == [[]] * 4
+    assert [named(working=True), named(working=True)] == [[], ["elsewhere"]]
+    assert [named(working=working) for working in (False, False, True)] == [["elsewhere"]] * 3
 
 
 @pytest.mark.case("V9")
