@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgq_ops import sql
 from pgq_ops.job_table.table import Relation
-from pgq_ops.stats import bounded, vacuum_progress, vacuum_settings
+from pgq_ops.stats import bounded, uncounted, vacuum_progress, vacuum_settings
+from pgq_ops.stats.uncounted import File, Trust
 from pgq_ops.stats.vacuum_settings import DEFAULT_SERVER, DEFAULTS
 
 if TYPE_CHECKING:
@@ -156,7 +157,11 @@ def read(connection: Connection, table: JobTable) -> TableHealth:
     ([settings], vacuums, rows), at = bounded.read_all(connection, table, looks, {})
     server = vacuum_settings.parsed(settings)
     running = vacuum_progress.by_table(connection, vacuums)
-    leaves = sorted((_leaf(row, server, running) for row in rows), key=lambda leaf: (leaf.schema, leaf.name))
+    # Where neither the catalog nor the counters know of any vacuum or analyze, the file may know of rows.
+    never = [row[0] for row in rows if row[6] < 0 and not any(row[9:12])] if server.counts else []
+    files = uncounted.read(connection, never)
+    leaves = [_leaf(row, server, running, files.get(row[0], File())) for row in rows]
+    leaves.sort(key=lambda leaf: (leaf.schema, leaf.name))
     return TableHealth(tuple(leaves), any(leaf.lost for leaf in leaves), at, server)
 
 
@@ -166,17 +171,18 @@ def _look(*, partitioned: bool) -> composing.SQL:
     return bounded.composed_once(sql.statement("stats/table_health", {"tables": tables}))
 
 
-def _leaf(row: tuple[Any, ...], server: ServerAutovacuum, running: Mapping[int, VacuumProgress]) -> LeafHealth:
+def _leaf(
+    row: tuple[Any, ...], server: ServerAutovacuum, running: Mapping[int, VacuumProgress], file: File
+) -> LeafHealth:
     oid, schema, name, toast, parameters, toast_parameters, rows, live, dead, *rest = row
     *last, pages, index_pages, xid_age, mxid_age, inserted, updated, deleted, hot, vacuums = rest
     settings = server.settings.of_table(parameters)
     # A TOAST table without any parameter of its own is under those of its table.
     toasted = settings if toast_parameters is None else server.settings.of_table(toast_parameters)
-    counted = server.counting and not server.standby
-    never = [None, None, None]
-    last_vacuum, last_autovacuum, last_analyze = last if counted else never
-    lost = counted and last == never and _came_before(rows, inserted)
-    told = counted and not lost
+    counted, new = server.counts, not any(last)
+    last_vacuum, last_autovacuum, last_analyze = last if counted else (None, None, None)
+    trust = uncounted.trust(rows, inserted, updated + deleted, file) if counted and new else Trust.TOLD
+    lost, told = trust is Trust.LOST, counted and trust is Trust.TOLD
     progress = running.get(oid) or running.get(toast)
     return LeafHealth(
         oid,
@@ -205,14 +211,6 @@ def _leaf(row: tuple[Any, ...], server: ServerAutovacuum, running: Mapping[int, 
         toast_autovacuum_enabled=toasted.enabled,
         progress=progress,
     )
-
-
-def _came_before(rows: float, inserted: int) -> bool:
-    """Whether rows that the catalog knows of (-1: it was never told) came before the counters, which saw no vacuum.
-
-    CREATE INDEX tells it too, of rows that were counted as they came; not of an empty table. Half is far from both.
-    """
-    return inserted <= rows / 2
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

@@ -74,6 +74,11 @@ class ServerAutovacuum:
     page_bytes: int = 8192
     settings: VacuumSettings = DEFAULTS
 
+    @property
+    def counts(self) -> bool:
+        """Whether the rows that are written here are counted."""
+        return self.counting and not self.standby
+
 
 DEFAULT_SERVER = ServerAutovacuum()
 

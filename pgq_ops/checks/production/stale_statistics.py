@@ -25,8 +25,11 @@ _FEW_CHANGES = 10_000
 
 def check(examination: Examination) -> Verdict:
     """A warning where much has changed; info for a partitioned table itself, which autovacuum never analyzes."""
-    if examination.look.health is not None and examination.look.health.statistics_lost:
+    health = examination.look.health
+    if health is not None and health.statistics_lost:
         return unknown("the counters were lost in a crash, so what has changed since the last ANALYZE is not known")
+    if health is not None and health.live_rows is None:
+        return unknown("the server does not tell what has changed since the last ANALYZE")
     tables = examination.fact(planner_statistics.read)
     leaves = [one for one in tables if one.leaf]
     stale = [one for one in leaves if one.changed > max(_FEW_CHANGES, _SHARE * max(one.planned_rows, one.live))]

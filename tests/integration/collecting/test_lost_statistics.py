@@ -144,16 +144,15 @@ def test_autovacuum_that_is_off_on_the_server_is_a_finding_whose_remedy_turns_it
     assert "autovacuum-off" not in seen.finding_ids()
 
 
-def test_a_reset_is_a_loss_where_the_catalog_knows_of_rows_or_an_agent_watched(doomed: Database) -> None:
+def test_a_reset_is_a_loss_for_who_watched_and_for_who_comes_new(doomed: Database) -> None:
     doomed.execute(OFF)
     write(doomed, FILL)
     told(doomed, 1_000)
     watching = probe(doomed)
     assert health(watching).live_rows == 1_000
     reset(doomed)
-    # Never vacuumed nor analyzed: for who comes new it is as if it had always been empty.
     assert health(watching).statistics_lost
-    assert not health(probe(doomed)).statistics_lost
+    assert health(probe(doomed)).statistics_lost
     vacuum(doomed, "ANALYZE jobs")
     assert health(watching).live_rows == 1_000
     reset(doomed)
@@ -215,3 +214,49 @@ def test_where_nothing_is_counted_nothing_is_known(doomed: Database) -> None:
     assert (found.live_rows, found.dead_rows, found.statistics_lost) == (None, None, False)
     assert seen.value("inserted_rows_total") is None
     assert "track_counts = off" in seen.finding("autovacuum-off").summary
+
+
+@pytest.mark.parametrize("rows", [1, 1_000])
+def test_a_table_that_no_analyze_has_seen_has_lost_its_statistics_too(
+    crashing: EmbeddedServer, doomed: Database, rows: int
+) -> None:
+    doomed.execute(OFF)
+    write(doomed, FILL.replace("1000", str(rows)))
+    write(doomed, CHURN)
+    crash(crashing, doomed)
+    doomed.execute("SELECT pg_stat_clear_snapshot()")
+    seen = probe(doomed)
+    found = health(seen)
+    assert doomed.rows("SELECT reltuples FROM pg_class WHERE relname = 'jobs'") == [(-1,)]
+    assert (found.statistics_lost, found.live_rows, found.dead_rows) == (True, None, None)
+    assert (found.table_bytes, found.index_bytes) == (None, None)
+    absent = (*KNOWN, "table_bytes", "index_bytes")
+    assert [seen.values(name) for name in absent] == [{}] * len(absent)
+    assert "statistics-lost" in seen.finding_ids()
+    doomed.execute("ANALYZE jobs")
+    wait_until(lambda: health(seen).live_rows == rows, 10, "the analyze")
+    assert not health(seen).statistics_lost
+
+
+def test_a_new_table_has_lost_nothing_while_it_is_empty_and_while_it_is_loaded(doomed: Database) -> None:
+    doomed.execute(OFF)
+    seen = probe(doomed)
+    found = health(seen)
+    assert (found.statistics_lost, found.live_rows, found.dead_rows, found.table_bytes) == (False, 0, 0, 0)
+    loading = doomed.connect(autocommit=False)
+    loading.execute(FILL.encode())
+    found = health(seen)
+    assert (found.statistics_lost, found.live_rows, found.table_bytes) == (False, None, None)
+    loading.commit()
+    loading.close()
+    wait_until(lambda: health(seen).live_rows == 1_000, 10, "the counters")
+
+
+def test_a_new_table_that_is_locked_keeps_nobody_waiting(doomed: Database) -> None:
+    doomed.execute(OFF)
+    seen = probe(doomed)
+    locking = doomed.connect(autocommit=False)
+    locking.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+    found = health(seen)
+    assert (found.statistics_lost, found.live_rows) == (False, None)
+    locking.close()

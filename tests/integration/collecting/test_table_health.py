@@ -240,6 +240,7 @@ def test_a_role_that_may_only_read_sees_the_same_numbers(database: Database, mak
 @pytest.mark.parametrize("queued", [False, True])
 def test_a_locked_table_keeps_nobody_from_its_numbers(database: Database, queued: bool) -> None:  # noqa: FBT001
     database.execute(PARTS)
+    vacuum(database, "ANALYZE jobs")
     seen = probe(database)
     health(seen)
     holder = database.connect(autocommit=False)
