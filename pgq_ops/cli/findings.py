@@ -8,6 +8,9 @@ import typer
 
 from pgq_ops.cli.options import ConfigOption, JsonOption
 
+# Sentences are broken in a file and a mail too; names, commands and SQL never are.
+PIPED_WIDTH = 80
+
 AtOption = Annotated[
     str | None,
     typer.Option("--at", metavar="TIME", help='What was wrong at this moment: "03:12", "2h" ago, "2026-11-30 03:12".'),
@@ -46,4 +49,4 @@ def findings(
     from pgq_ops.cli.inspection.terminal import show, standard_output, width_of
 
     console = standard_output()
-    show(console, lines(report, width_of(console)))
+    show(console, lines(report, width_of(console) or PIPED_WIDTH))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.stats.finding_sayings import said_first, standings
+
 if TYPE_CHECKING:
     from pgq_ops.cli.findings_report import Report, TableHistory
     from pgq_ops.stats.finding_history import PastFinding
+    from pgq_ops.stats.finding_sayings import Standing
     from pgq_ops.stats.finding_turns import Turn
 
 
 def document(report: Report) -> dict[str, Any]:
     """The whole document: plain values, durations as numbers in seconds, times as ISO 8601 in UTC.
 
-    `at` is null where all since `since` was asked for. `watched` says whether anybody looked at that moment, or when.
+    `at` is null where all since `since` was asked for: then a finding tells first what it said longest at its worst.
+    `watched` says whether anybody looked at that moment, or when.
     """
     return {
         "read_at": _iso(report.now),
@@ -36,7 +40,8 @@ def _table(report: Report, table: TableHistory) -> dict[str, Any]:
 
 
 def _finding(report: Report, one: PastFinding) -> dict[str, Any]:
-    said = one.at_worst() if report.at is None else one.at(report.at)
+    stood = standings(one, report.end(one))
+    said = said_first(one, stood)[0] if report.at is None else one.at(report.at)
     return {
         "id": one.id,
         **_turn(said),
@@ -46,10 +51,15 @@ def _finding(report: Report, one: PastFinding) -> dict[str, Any]:
         "last_seen_at": _iso(one.last_seen_at),
         "open": report.is_open(one),
         "lasted_seconds": round(report.lasted(one), 3),
+        "there_at_least_seconds": round(report.there_at_least(one), 3),
         "returns": one.returns,
         "mode": one.mode,
-        "turns": [{"at": _iso(turn.at), **_turn(turn)} for turn in one.turns],
+        "turns": [_standing(here) for here in stood],
     }
+
+
+def _standing(here: Standing) -> dict[str, Any]:
+    return {"at": _iso(here.turn.at), "stood_seconds": round(here.seconds, 3), **_turn(here.turn)}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

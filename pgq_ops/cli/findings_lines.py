@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from pgq_ops.checks.finding import Severity
 from pgq_ops.checks.wording import counted
+from pgq_ops.cli.findings_evidence import evidence_lines
 from pgq_ops.cli.findings_moments import shown, zone
+from pgq_ops.cli.findings_turns import turn_lines
 from pgq_ops.cli.inspection.lines import printable, prose
+from pgq_ops.stats.finding_sayings import said_first, standings
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -18,13 +20,12 @@ if TYPE_CHECKING:
 
     from pgq_ops.cli.findings_report import Report, TableHistory
     from pgq_ops.stats.finding_history import PastFinding
+    from pgq_ops.stats.finding_sayings import Standing
     from pgq_ops.stats.finding_turns import Turn
 
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _RANK = {str(severity): rank for rank, severity in enumerate(Severity)}
 _INDENT = 10
-# The opening and the last ones; --json has all.
-_MOST_TURNS = 5
 _MOST_GAPS = 3
 
 
@@ -46,7 +47,9 @@ def lines(report: Report, width: int | None) -> list[Text]:
 def _table(report: Report, table: TableHistory, width: int | None) -> Iterator[Text]:
     yield Text.assemble((printable(table.name), "bold"), "  ", _verdict(report, table))
     yield from _unwatched(report, table, width)
-    worst_first = sorted(table.findings, key=lambda one: (not report.is_open(one), _RANK[_said(report, one).severity]))
+    worst_first = sorted(
+        table.findings, key=lambda one: (not report.is_open(one), _RANK[_said(report, one)[0].severity])
+    )
     for one in worst_first if report.at is not None else table.findings:
         yield Text()
         yield from _finding(report, one, width)
@@ -88,47 +91,44 @@ def _unwatched(report: Report, table: TableHistory, width: int | None) -> Iterat
 
 
 def _finding(report: Report, one: PastFinding, width: int | None) -> Iterator[Text]:
-    said = _said(report, one)
+    said, first, stood = _said(report, one)
     label = Text(said.severity.upper(), _STYLES[Severity(said.severity)])
     yield from prose(f"{one.id}  {_times(report, one)}", width, indent=_INDENT, first=label)
     yield from prose(said.summary, width, indent=_INDENT)
     if report.at is not None:
-        for key, value in said.evidence.items():
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield from _dim(prose(f"{key}: {text}", width, indent=_INDENT))
-    if len(one.turns) > 1:
-        yield from _turns(one, said, width)
-    if said.remedy and not report.is_open(one):
+        for line in evidence_lines(said.evidence):
+            yield from _dim(prose(line, width, indent=_INDENT))
+    if len(stood) > 1:
+        for line in turn_lines(one, stood, first):
+            yield from _dim(prose(line, width, indent=_INDENT))
+    if said.remedy:
         yield Text("  # advised then:", "dim")
+    is_of_now = report.is_open(one) and said.remedy == one.latest.remedy
     for line in said.remedy.splitlines():
-        yield Text(f"  {printable(line)}", "" if line.startswith("#") or not report.is_open(one) else "bold")
+        yield Text(f"  {printable(line)}", "bold" if is_of_now and not line.startswith("#") else "")
 
 
 def _times(report: Report, one: PastFinding) -> str:
     """From when to when, and how long."""
     lasted = format_duration(round(report.lasted(one)))
     back = f", gone for minutes and back {counted(one.returns, 'time')}" if one.returns else ""
+    if one.returns and (there := round(report.there_at_least(one))):
+        back += f": there for {format_duration(there)} of that at least"
     if report.is_open(one):
         return f"since {shown(one.opened_at)}, for {lasted} so far{back}"
     if one.closed_at is None:
-        seen = f"last seen {shown(one.last_seen_at, one.opened_at)}: nobody has looked since"
-        return f"from {shown(one.opened_at)}, {seen}{back}"
+        seen = f"last seen {shown(one.last_seen_at, one.opened_at)}"
+        return f"from {shown(one.opened_at)}, {seen}, {lasted} later{back}; nobody has looked since"
     return f"from {shown(one.opened_at)} to {shown(one.closed_at, one.opened_at)}, {lasted}{back}"
 
 
-def _turns(one: PastFinding, above: Turn, width: int | None) -> Iterator[Text]:
-    """What it said when; what stands above already is not said again."""
-    told = one.turns if len(one.turns) <= _MOST_TURNS else (one.turns[0], *one.turns[1 - _MOST_TURNS :])
-    for number, turn in enumerate(told):
-        if number == 1 and len(told) < len(one.turns):
-            yield from _dim(prose(f"... {len(one.turns) - len(told)} turns more: --json", width, indent=_INDENT))
-        text = "as above" if turn.summary == above.summary else turn.summary
-        when = shown(turn.at, one.opened_at)
-        yield from _dim(prose(f"{when} {turn.severity}: {text}", width, indent=_INDENT))
-
-
-def _said(report: Report, one: PastFinding) -> Turn:
-    return one.at_worst() if report.at is None else one.at(report.at)
+def _said(report: Report, one: PastFinding) -> tuple[Turn, Standing, tuple[Standing, ...]]:
+    """What is told first, the turn that it is of, and all of them."""
+    stood = standings(one, report.end(one))
+    if report.at is None:
+        return *said_first(one, stood), stood
+    then = [here for here in stood if here.turn.at <= report.at]
+    return one.at(report.at), then[-1] if then else stood[0], stood
 
 
 def _dim(parts: list[Text]) -> list[Text]:

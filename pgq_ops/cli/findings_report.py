@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from psycopg import errors
@@ -16,7 +17,7 @@ from pgq_ops.errors import NotPermitted, UsageError
 from pgq_ops.job_table.pasting import pasted
 from pgq_ops.job_table.quoting import identifier
 from pgq_ops.schema import versions
-from pgq_ops.schema.findings import CONFIRM_SECONDS, KEEP_SECONDS, UNWATCHED_SECONDS
+from pgq_ops.schema.findings import CONFIRM_SECONDS, GONE_SECONDS, KEEP_SECONDS, UNWATCHED_SECONDS
 from pgq_ops.stats import finding_history
 
 if TYPE_CHECKING:
@@ -54,10 +55,25 @@ class Report:
         """Whether it is there now, by an agent that looks still."""
         return finding.closed_at is None and self.now - finding.last_seen_at < UNWATCHED_SECONDS
 
+    def end(self, finding: PastFinding) -> float:
+        """Until when it was there, as far as anybody saw."""
+        if finding.closed_at is not None:
+            return finding.closed_at
+        return max(self.now, finding.last_seen_at) if self.is_open(finding) else finding.last_seen_at
+
     def lasted(self, finding: PastFinding) -> float:
-        """For how many seconds it was there, as far as anybody saw."""
-        end = finding.last_seen_at if finding.closed_at is None else finding.closed_at
-        return max(0.0, (self.now if self.is_open(finding) else end) - finding.opened_at)
+        """For how many seconds it was there, those in which it was gone for minutes only included."""
+        return max(0.0, self.end(finding) - finding.opened_at)
+
+    def there_at_least(self, finding: PastFinding) -> float:
+        """For how many seconds it was there for certain.
+
+        Each return is a turn: at most the time since the turn before, and never more than GONE_SECONDS, it was gone.
+        """
+        turns = pairwise(turn.at for turn in finding.turns)
+        gone = sorted((min(GONE_SECONDS, after - before) for before, after in turns), reverse=True)[: finding.returns]
+        unknown = GONE_SECONDS * (finding.returns - len(gone))
+        return max(0.0, self.lasted(finding) - sum(gone) - unknown)
 
     def watched(self, table: TableHistory) -> tuple[tuple[float, float], ...]:
         """The times in which somebody looked, the earliest first; they may overlap."""

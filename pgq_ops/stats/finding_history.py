@@ -45,11 +45,6 @@ class PastFinding:
             return self.latest
         return next((turn for turn in reversed(self.turns) if turn.at <= moment), self.turns[0])
 
-    def at_worst(self) -> Turn:
-        """What it said last when it was as bad as it ever was."""
-        said = (turn for turn in reversed(self.turns) if turn.severity == self.worst_severity)
-        return self.latest if self.latest.severity == self.worst_severity else next(said, self.latest)
-
 
 @dataclass(frozen=True, slots=True)
 class Stretch:

@@ -68,3 +68,14 @@ def flight_over(database: Database, monkeypatch: pytest.MonkeyPatch, *, installe
     now = [1_000.0]
     monkeypatch.setattr("pgq_ops.agent.recording.time.monotonic", lambda: now[0])
     return Flight(database, bound.table, bound.connection, now)
+
+
+def move(flight: Flight, seconds: int) -> None:
+    """Let everything that was written have happened so much earlier."""
+    for table, columns in {
+        "finding": ("opened_at", "last_seen_at", "closed_at"),
+        "finding_change": ("at",),
+        "watch": ("began_at", "last_at"),
+    }.items():
+        settings = ", ".join(f"{column} = {column} - make_interval(secs => {seconds})" for column in columns)
+        flight.database.execute(f"UPDATE pgq_ops.{table} SET {settings}")  # noqa: S608  # a test's own
