@@ -28,7 +28,8 @@ def check(look: Look) -> Iterator[Finding]:
             f"{counted(news.mass_expired, 'lease')} of {table} expired at once, more than reaper.mass_expiry allows:"
             " the agent takes few jobs back at first and twice as many each pass",
             {"expired": news.mass_expired},
-            f"# once it is sure that the workers are gone, all at once:\n{command('pgq-ops', 'reap', table.name)}",
+            "# once it is sure that the workers are gone, all at once:\n"
+            + command("pgq-ops", "reap", operands=[table.name]),
         )
     refused = news.conflicts - news.swallowed
     if refused > 0:

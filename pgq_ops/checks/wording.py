@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pgq_ops.job_table.queue_labels import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pgq_ops.checks.look import Look
 
@@ -21,9 +21,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def command(*words: str) -> str:
-    """A command line for a shell, on one line."""
-    return " ".join(map(_word, words))
+def command(*words: str, operands: Sequence[str] = (), options: Sequence[str] = ()) -> str:
+    """A command line for a shell, on one line: `words`, then the operands (names, ids), then the options.
+
+    An operand that begins with `-` would be taken for an option: then they come last, after `--`.
+    """
+    if any(one.startswith("-") for one in operands):
+        return " ".join(map(_word, (*words, *options, "--", *operands)))
+    return " ".join(map(_word, (*words, *operands, *options)))
 
 
 def _word(word: str) -> str:
@@ -42,7 +47,7 @@ def reap_commands(look: Look, *options: str) -> str:
 
     Where no configuration file knows the table, first what to write into one.
     """
-    commands = [command("pgq-ops", "reap", look.table.name, *one.split()) for one in options or ("",)]
+    commands = [command("pgq-ops", "reap", operands=[look.table.name], options=one.split()) for one in options or ("",)]
     if look.section:
         first = "# a command that changes the table needs a file that describes it; in pgq-ops.toml:"
         commands = [first, look.section, "# then:", *commands]

@@ -44,19 +44,21 @@ def dead_filter(
     newer_than: Sequence[str] | None = None,
     error: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
+    ids_by: str = "--id",
 ) -> DeadFilter:
-    """The filter that the options say.
+    """The filter that the options say; `ids_by` is how the command at hand takes ids.
 
     Raises UsageError for an age or a text that is none, an empty one, and all but ids that are given twice.
     """
     from pgq_ops.errors import UsageError
     from pgq_ops.job_table.dead_filter import DeadFilter
 
-    for option, values in {"--queue": queue, "--kind": kind, "--error": error, "--id": ids}.items():
+    for option, values in {"--queue": queue, "--kind": kind, "--error": error, ids_by: ids}.items():
         for value in values or ():
             if not value:
                 hint = ' (a queue without a name is shown as "(empty)")' if option == "--queue" else ""
-                raise UsageError(f"{option} is empty, which says nothing: leave it out, or fill it in{hint}")
+                way = "leave it out, or fill it in" if option.startswith("--") else "give one"
+                raise UsageError(f"{option} is empty, which says nothing: {way}{hint}")
             if not _is_text(value):
                 raise UsageError(f"{option}: {value!a} is not valid UTF-8, so no job can have it")
     return DeadFilter(

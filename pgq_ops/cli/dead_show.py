@@ -26,7 +26,7 @@ def show(
     from pgq_ops.cli.setting import load_config
     from pgq_ops.errors import UsageError
 
-    found = find(load_config(config), names or (), dead_filter(ids=[job]), payload=payload)
+    found = find(load_config(config), names or (), dead_filter(ids=[job], ids_by="ID"), payload=payload)
     if json:
         print_line('{"dead_letters": [')
         print_text(",\n".join(found.records))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import TYPE_CHECKING
+
+from pgq_ops.checks.wording import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ def _table(name: str, result: ReapResult, *, include_stale: bool) -> Iterator[st
         still = "1 is" if result.remaining == 1 else f"{result.remaining} are"
         yield f"  {still} still expired: locked or refused; the next pass tries again"
     if result.stale and not include_stale:
-        asking = f"pgq-ops reap {quote(name)} --include-stale"
+        asking = command("pgq-ops", "reap", operands=[name], options=["--include-stale"])
         stale = "1 is" if result.stale == 1 else f"{result.stale} are"
         yield f"  {stale} stale (expired too long ago to be taken unasked): {asking}"
 

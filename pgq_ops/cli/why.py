@@ -25,7 +25,7 @@ def why(
     from pgq_ops.cli.why_report import explain
     from pgq_ops.errors import UsageError
 
-    dead_filter(ids=[job])  # refuses what no id can be
+    dead_filter(ids=[job], ids_by="ID")  # refuses what no id can be
     report = explain(load_config(config), names or (), job)
     if json:
         from pgq_ops.cli.printing import print_json

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def reap(facts: JobFacts, *options: str) -> tuple[str, ...]:
     """What takes the table's expired leases back, once for each text of options (none: once without)."""
-    return acting(facts, *(command("pgq-ops", "reap", facts.table.name, *one.split()) for one in options or ("",)))
+    names = [facts.table.name]
+    return acting(facts, *(command("pgq-ops", "reap", operands=names, options=one.split()) for one in options or ("",)))
 
 
 def acting(facts: JobFacts, *commands: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -26,11 +27,12 @@ def lines(report: Report, width: int | None) -> Iterator[Text]:
     """All that was found, an empty line between two jobs; without what went wrong: that is the report's failure."""
     first = True
     for found in report.tables:
+        named = Counter((facts.life.table, facts.life.id) for facts in found.jobs)
         for facts in found.jobs:
             if not first:
                 yield Text()
             first = False
-            yield _head(facts)
+            yield _head(facts, keyed=named[facts.life.table, facts.life.id] > 1)
             for said in told(facts):
                 yield from _said(said, width)
         if found.forgotten:
@@ -42,9 +44,12 @@ def lines(report: Report, width: int | None) -> Iterator[Text]:
             yield from _said(history_of(found.forgotten, found.now), width)
 
 
-def _head(facts: JobFacts) -> Text:
+def _head(facts: JobFacts, *, keyed: bool) -> Text:
+    """The line that names the job; `keyed`: by its whole key too, as others there have the same id."""
     life = facts.life
     parts = [printable(life.table), printable(life.id if life.id is not None else life.key)]
+    if keyed and life.id is not None:
+        parts.append(f"key {printable(life.key)}")
     head = Text.assemble((printable(facts.table.name), "bold"), f"  {'  '.join(parts)}  ")
     head.append(life.state, _STYLES.get(life.state, ""))
     about = [f"queue {printable(shown(life.queue))}"] if facts.has("queue") else []

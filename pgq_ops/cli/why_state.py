@@ -126,12 +126,12 @@ def _dead(facts: JobFacts) -> Iterator[Said]:
     if life.moved:
         first += f", moved to {named(life.table)}"
     owner = f"; last held by {named(life.owner)}" if life.owner else ""
-    shown = () if life.id is None else (command("pgq-ops", "dead", "show", life.id, facts.table.name),)
+    shown = () if life.id is None else (command("pgq-ops", "dead", "show", operands=[life.id, facts.table.name]),)
     yield Said(f"{first}{_comma(attempts_made(facts))}{owner}.", () if life.error else shown)
     if life.error:
         yield Said(f"Its error begins: {printable(life.error)}", shown)
     if life.id is not None:
-        retry = command("pgq-ops", "dead", "retry", facts.table.name, "--id", life.id)
+        retry = command("pgq-ops", "dead", "retry", operands=[facts.table.name], options=["--id", life.id])
         yield Said("Nothing runs it again unless somebody retries it:", why_commands.acting(facts, retry))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 from pgq_ops.schema.versions import install
@@ -52,6 +53,33 @@ def test_an_id_that_nobody_knows_ends_with_2(database: Database, tmp_path: Path)
     result = why(database, tmp_path, "77", "--json")
     assert (result.returncode, json.loads(result.stdout)["jobs"]) == (2, [])
     assert "no job has the id '77'" in result.stderr
+
+
+def test_an_id_that_begins_with_a_dash_is_no_option_in_what_is_printed(database: Database, tmp_path: Path) -> None:
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (id, status, last_error) VALUES (-5, 'dead', 'boom')")
+    toml = FIELD.replace("[job_tables.jobs", '[job_tables."-t"')
+    result = why(database, tmp_path, "--json", "--", "-5", toml=toml)
+    assert (result.returncode, result.stderr) == (0, "")
+    show, retry = json.loads(result.stdout)["jobs"][0]["commands"]
+    variables = {"PGQ_OPS_DSN": database.dsn}
+    shown = run(*shlex.split(show)[1:], cwd=tmp_path, variables=variables)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "boom" in shown.stdout
+    retried = run(*shlex.split(retry.replace(" -- ", " --yes -- "))[1:], cwd=tmp_path, variables=variables)
+    assert (retried.returncode, retried.stderr) == (0, "")
+    assert database.value("SELECT status FROM jobs") == "pending"
+    assert show == "pgq-ops dead show -- -5 -t"
+    assert retry == "pgq-ops dead retry --id -5 -- -t"
+
+
+def test_an_empty_id_is_refused_by_the_argument_s_name(database: Database, tmp_path: Path) -> None:
+    create_field_table(database)
+    for words in (["why", ""], ["dead", "show", ""]):
+        result = run(*words, cwd=tmp_path, variables={"PGQ_OPS_DSN": database.dsn})
+        assert result.returncode == 2
+        assert "ID is empty, which says nothing: give one" in result.stderr
+        assert "--id" not in result.stderr
 
 
 def test_without_a_file_a_table_that_looks_like_a_preset_s_is_told_with_what_to_write(

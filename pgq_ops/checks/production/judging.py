@@ -89,4 +89,5 @@ def _verdict(point: Point, examination: Examination) -> Verdict:
 
 def _grants(examination: Examination) -> str:
     """Prints what the role lacks, for somebody who may grant it."""
-    return command("pgq-ops", "grants", examination.connection.info.user, "--tier", "observe", "--sql")
+    role = examination.connection.info.user
+    return command("pgq-ops", "grants", operands=[role], options=["--tier", "observe", "--sql"])

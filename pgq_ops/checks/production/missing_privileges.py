@@ -39,7 +39,7 @@ def check(examination: Examination) -> Verdict:
                 Severity.WARNING,
                 f"role {rights.role} is to reap {examination.table} and may not update it",
                 _evidence(rights),
-                command("pgq-ops", "grants", rights.role, "--tier", "reap", "--sql"),
+                command("pgq-ops", "grants", operands=[rights.role], options=["--tier", "reap", "--sql"]),
             )
         )
     if rights.superuser:

@@ -98,6 +98,20 @@ def test_the_same_id_in_two_partitions_is_two_jobs_each_with_its_own_life(databa
     assert asked(database, key, UNMAPPED).known
 
 
+def test_of_two_jobs_with_one_id_in_one_table_each_is_named_by_its_whole_key(database: Database) -> None:
+    database.execute(
+        FIELD_TABLE.replace("IDENTITY PRIMARY KEY", "IDENTITY, tenant int").rstrip().removesuffix(")")
+        + ", PRIMARY KEY (tenant, id))"
+    )
+    database.execute("INSERT INTO jobs (tenant, id, status) VALUES (1, 7, 'done'), (2, 7, 'done'), (1, 8, 'done')")
+    heads = [line for line in as_text(asked(database, 7)).splitlines() if line.startswith("jobs  ")]
+    assert sorted(head.split("  ")[:4] for head in heads) == [
+        ["jobs", "public.jobs", "7", "key (1,7)"],
+        ["jobs", "public.jobs", "7", "key (2,7)"],
+    ]
+    assert "key" not in as_text(asked(database, 8)).splitlines()[0]
+
+
 def test_a_table_without_a_primary_key_is_told_but_for_the_history(database: Database) -> None:
     database.execute(FIELD_TABLE.replace(" PRIMARY KEY", ""))
     install(database.connect())
