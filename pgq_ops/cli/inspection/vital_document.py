@@ -59,6 +59,9 @@ def _leaf(leaf: LeafHealth) -> dict[str, Any]:
         "table_bytes": leaf.table_bytes if leaf.sized else None,
         "index_bytes": leaf.index_bytes if leaf.sized else None,
         "last_vacuum": _time(leaf.last_vacuumed),
+        "last_vacuum_removed": None if leaf.outcome is None else leaf.outcome.removed_rows,
+        "last_vacuum_left": None if leaf.outcome is None else leaf.outcome.left_rows,
+        "last_analyze": _time(leaf.last_analyze),
         "hot_ratio": round(leaf.hot_updated / updates, 4) if updates else None,
         "xid_age": leaf.xid_age,
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.filesize import decimal
 from rich.text import Text
 
+from pgq_ops.checks.wording import counted
 from pgq_ops.cli.inspection.lines import prose
 from pgq_ops.cli.inspection.numbers import UNKNOWN, ago, as_of
 
@@ -78,13 +79,27 @@ def _autovacuum(found: TableHealth) -> str:
 def _sizes(found: TableHealth) -> str:
     if found.table_bytes is None or found.index_bytes is None:
         return "size not known before the first vacuum"
-    return f"{decimal(found.table_bytes)} and {decimal(found.index_bytes)} of indexes"
+    return f"{decimal(found.table_bytes)} and {decimal(found.index_bytes)} of indexes as of the last vacuum or analyze"
 
 
 def _last(found: TableHealth) -> str:
+    """What is known of the last vacuum; statistics that are lost, or not kept, may have known of one."""
     if found.vacuums_running:
         return "a vacuum is running"
-    return "never vacuumed" if found.last_vacuumed is None else f"vacuumed {ago(found.at - found.last_vacuumed)} ago"
+    if found.last_vacuumed is not None:
+        return f"vacuumed {ago(found.at - found.last_vacuumed)} ago{_left(found)}"
+    told = found.server.counting and not found.server.standby and not found.statistics_lost
+    return "no vacuum is on record" if told else "when it was last vacuumed is not known"
+
+
+def _left(found: TableHealth) -> str:
+    """What the last vacuums could not remove, where looks before and after them tell."""
+    outcomes = [leaf.outcome for leaf in found.leaves if leaf.outcome is not None]
+    left = sum(one.left_rows for one in outcomes)
+    if not left:
+        return ""
+    nothing = "" if any(one.removed_rows for one in outcomes) else "nothing seems removed, and "
+    return f" ({nothing}at least {counted(left, 'dead row')} left)"
 
 
 def _horizon(shared: DatabaseLook) -> str:
