@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops import logs
+from pgq_ops.agent.finding_teller import FindingTeller
 from pgq_ops.agent.registry import reap_news
-from pgq_ops.checks.finding import Severity
 from pgq_ops.db.wording import in_words, tells_of_change
 from pgq_ops.exporter.runs import ProbeFailure
 from pgq_ops.tasks import reap_tally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from threading import Event
 
     from pgq_ops.agent.bindings import Bindings
     from pgq_ops.agent.recording import Recorder
     from pgq_ops.agent.task_jobs import TaskJobs
-    from pgq_ops.checks.finding import Finding
     from pgq_ops.db.session import Session
     from pgq_ops.exporter.collection import Collector
     from pgq_ops.job_table.table import JobTable
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 TELL_AGAIN_SECONDS = 3_600.0
 
 log = logs.get("probes")
-
-_LOUDNESS = {Severity.CRITICAL: log.error, Severity.WARNING: log.warning, Severity.INFO: log.info}
 
 
 @dataclass(slots=True)
@@ -46,7 +43,7 @@ class Collecting:
     recorder: Recorder
     stopping: Event
     _led_since: dict[str, float] = field(default_factory=dict)
-    _open: dict[str, dict[str, Finding]] = field(default_factory=dict)
+    _teller: FindingTeller = field(default_factory=FindingTeller)
     _failing: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
     def round(self) -> None:
@@ -65,8 +62,7 @@ class Collecting:
                     self._tell_failures(name, [ProbeFailure("collection", error, lost=False)])
         for name in self._led_since.keys() - self.leadership.led():
             self._led_since.pop(name)
-        for name in self._open.keys() - frozenset(self.bindings.names()):
-            self._open.pop(name)
+        self._teller.keep(self.bindings.names())
         if not led:
             self.session.close()
 
@@ -95,7 +91,7 @@ class Collecting:
             self.collector.forget(name)
             return
         self._tell_failures(name, collected.failures)
-        self._tell_findings(name, collected.findings, collected.unjudged)
+        self._teller.tell(name, collected.findings, collected.unjudged)
         if collected.reached:
             self.recorder.note(table, collected.findings, collected.unjudged)
 
@@ -111,20 +107,3 @@ class Collecting:
                     self.bindings.rebind(name)  # which says what is missing, and the GRANT
                 where = {"job_table": name} if name else {}
                 log.warning("probe.failed", **where, probe=failure.probe, error=text)
-
-    def _tell_findings(self, name: str, findings: Iterable[Finding], unjudged: Collection[str]) -> None:
-        """Log what is wrong since now, and what no longer is, but for what could not be judged."""
-        before, now = self._open.get(name, {}), {finding.id: finding for finding in findings}
-        for key, finding in now.items():
-            if key not in before or before[key].severity != finding.severity:
-                _LOUDNESS[finding.severity](
-                    "finding.opened",
-                    job_table=name,
-                    finding=key,
-                    severity=finding.severity,
-                    summary=finding.summary,
-                )
-        gone = before.keys() - now.keys() - set(unjudged)
-        for key in sorted(gone):
-            log.info("finding.closed", job_table=name, finding=key)
-        self._open[name] = {key: finding for key, finding in (before | now).items() if key not in gone}

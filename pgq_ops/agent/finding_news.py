@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Numbers that name something instead of counting it.
 _NAMES = ("pid", "pids", "oid", "oids")
+# What tells one session, prepared transaction or slot from another.
+_WHO = ("session", "pid", "name")
 # Time passes: that somebody is at it for longer is no turn.
 _TIME = "seconds"
 # A number is news once it has doubled or halved, and the larger one is no mere handful.
@@ -26,9 +28,19 @@ def is_urgent(before: Saying, now: Saying) -> bool:
     """Whether the severity has risen, or somebody or something is named that was not known before."""
     if _SEVERITIES.index(now.severity) > _SEVERITIES.index(before.severity):
         return True
-    unknown = {place for place, value in _leaves("", before.evidence) if value is None}
-    known = {place for place, value in _leaves("", now.evidence) if value is not None}
+    return names_the_unknown(before.evidence, now.evidence)
+
+
+def names_the_unknown(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the evidence names somebody or something that was not known before."""
+    unknown = {place for place, value in _leaves("", before) if value is None}
+    known = {place for place, value in _leaves("", now) if value is not None}
     return any(place == one or place.startswith(f"{one}.") for one in unknown for place in known)
+
+
+def names_another(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the evidence names another session, or other holder, or nobody any more."""
+    return _who(before) != _who(now)
 
 
 def is_news(before: Saying, now: Saying) -> bool:
@@ -55,6 +67,11 @@ def _read(evidence: Mapping[str, Any]) -> tuple[frozenset[tuple[str, str]], Mapp
         else:
             named.add((place, str(value)))
     return frozenset(named), counted
+
+
+def _who(evidence: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    leaves = ((place, value) for place, value in _leaves("", evidence) if value is not None)
+    return frozenset((place, str(value)) for place, value in leaves if place.rpartition(".")[2] in _WHO)
 
 
 def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 (any JSON value)
