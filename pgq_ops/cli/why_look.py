@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pgq_ops.stats.job_life_lock import RowLock
     from pgq_ops.stats.reap_history import Event
 
-# Of these states a lock on the row says something: it keeps the job from being claimed, or taken back, or retried.
-_LOCKABLE = ("ready", "running", "dead")
 # What only adds to the answer may take no longer than this.
 _ASIDE_MS = 500
 _LOCKED = "the reap log is locked by somebody else just now"
@@ -89,7 +87,7 @@ class TableLook:
             events, unknown = self._history(lambda: reap_history.of_id(self.connection, self.table, self.job))
         else:
             events, unknown = self._history(lambda: reap_history.read(self.connection, self.table, life.key))
-        lockable = life.state in _LOCKABLE and not life.moved
+        lockable = not life.moved
         return JobFacts(
             table=self.table,
             now=now,
@@ -128,7 +126,7 @@ class TableLook:
         return expired if expired > guard.minimum and expired > share else 0
 
     def _locks(self, lives: tuple[JobLife, ...]) -> _Locks:
-        if not any(life.state in _LOCKABLE and not life.moved for life in lives):
+        if all(life.moved for life in lives):
             return _Locks({})
         try:
             return _Locks(job_life_lock.read(self.connection, self.table, self.job))
