@@ -10,11 +10,15 @@ if TYPE_CHECKING:
     from pgq_ops.config.job_table import JobTableConfig
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SHORT = 0xFFFF
 
 
 def toml_text(text: str) -> str:
-    """A text in TOML's double quotes, whatever is in it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A text in TOML's double quotes, whatever is in it: what no terminal shows as an escape."""
+    return "".join(
+        char if char.isprintable() else f"\\U{ord(char):08x}" if ord(char) > _SHORT else f"\\u{ord(char):04x}"
+        for char in json.dumps(text, ensure_ascii=False)
+    )
 
 
 def toml_key(name: str) -> str:

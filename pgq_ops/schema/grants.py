@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
+from pgq_ops.job_table.pasting import in_one_line
 from pgq_ops.schema.findings import FINDINGS_SINCE
 from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
 from pgq_ops.schema.tier import Tier
@@ -68,7 +69,7 @@ def script(grants: Sequence[Grant]) -> str:
     """The statements for psql or any other tool, each behind a comment with its reason."""
     lines = ["-- Each statement stands alone: run those that this role may grant, and have the others run by who may."]
     for grant in grants:
-        lines.append(f"-- {' '.join(grant.why.split())}")
+        lines.append(f"-- {in_one_line(' '.join(grant.why.split()))}")
         lines += [f"{grant.statement};"] if grant.statement else []
     return "\n".join(lines) + "\n"
 

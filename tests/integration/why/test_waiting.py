@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
+from pgq_ops.cli.inspection.lines import printable
 from tests.support.article_tables import STARTED_AT_CLAIM, STARTED_AT_TABLE
 from tests.support.jobs import create_field_table
 from tests.support.why import as_text, asked, both, told
@@ -116,16 +119,18 @@ def test_of_several_who_hold_a_row_the_longest_is_named_and_the_others_are_count
     assert both(database, 1)[0]["locked_by"] is None
 
 
-def test_a_prepared_transaction_is_named_with_what_gives_it_up(database: Database) -> None:
+@pytest.mark.parametrize("kind", ["it's", "it's\n\\n --\x1b\u2028"])
+def test_a_prepared_transaction_is_named_with_what_gives_it_up(database: Database, kind: str) -> None:
     create_field_table(database)
     database.execute("INSERT INTO jobs (status) VALUES ('pending')")
     session = database.connect(autocommit=False)
     session.execute("SELECT FROM jobs FOR UPDATE")
-    gid = f"{database.name} it's"
+    gid = f"{database.name} {kind}"
     session.execute("PREPARE TRANSACTION '" + gid.replace("'", "''") + "'")
     session.close()
     seen, text = both(database, 1)
-    assert f"locked by the prepared transaction {gid} (user postgres, prepared " in text
+    assert f"locked by the prepared transaction {printable(gid)} (user postgres, prepared " in text
+    assert seen["locked_by"]["remedy"].splitlines()[-1] in text
     assert (seen["locked_by"]["gid"], seen["locked_by"]["pid"]) == (gid, None)
     database.execute(seen["locked_by"]["remedy"])
     assert both(database, 1)[0]["locked_by"] is None
