@@ -34,9 +34,7 @@ NAMES = [
     "-- a\r\nDROP TABLE canary;\n\\! false",
     "\x1b[31m\u202e\u2028\x85\U000e0001",
 ]
-STARTS = ("SELECT ", "CREATE ", "ALTER ", "ANALYZE ", "VACUUM ", "DELETE ", "GRANT ", "DROP ", "REINDEX ", "-- ", "# ")
-STARTS += (
-    "pgq-ops ",
+STARTS = ("SELECT ", "CREATE ", "ALTER ", "ANALYZE ", "VACUUM ", "DELETE ", "GRANT ", "DROP ", "REINDEX ", "-- ", "# ", "pgq-ops ",
     "[",
     "mode = ",
     "table = ",
@@ -46,8 +44,7 @@ STARTS += (
     "ROLLBACK ",
     "timeout = ",
     "max_",
-    "version = ",
-)
+    "version = ",,)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -130,7 +130,9 @@ def test_a_prepared_transaction_is_named_with_what_gives_it_up(database: Databas
     session.close()
     seen, text = both(database, 1)
     assert f"locked by the prepared transaction {printable(gid)} (user postgres, prepared " in text
-    assert seen["locked_by"]["remedy"].splitlines()[-1] in text
+    statement = seen["locked_by"]["remedy"].split("\n")[-1]
+    assert statement.startswith("ROLLBACK PREPARED ")
+    assert statement in text
     assert (seen["locked_by"]["gid"], seen["locked_by"]["pid"]) == (gid, None)
     database.execute(seen["locked_by"]["remedy"])
     assert both(database, 1)[0]["locked_by"] is None
