@@ -131,7 +131,8 @@ def _alone(
         return None
     plan = plans.explain(connection, look, _PARAMETERS)
     used = [node for scan in plans.job_scans(plan) for node in plans.nodes(scan) if "Index Name" in node]
-    same = all(node["Index Name"] in indexes for node in used)
+    known = frozenset(indexes)
+    same = all(node["Index Name"] in known for node in used)
     only = any(node["Node Type"] == "Index Only Scan" for node in used)
     return bounded.composed_once(look) if same and only and not plans.sorts(plan) else None
 
@@ -185,8 +186,11 @@ def _serving(connection: Connection, plan: Plan, look: composing.SQL) -> Serving
 
 def _every_scan_is_narrowed(scans: list[Plan], used: list[tuple[Plan, Plan]], narrowed: list[bool]) -> bool:
     """Of several bitmaps that are ORed each must narrow; of those that are ANDed one is enough."""
+    by_scan: dict[int, list[bool]] = {}
+    for narrows, (owner, _) in zip(narrowed, used, strict=True):
+        by_scan.setdefault(id(owner), []).append(narrows)
     for scan in scans:
-        mine = [narrows for narrows, (owner, _) in zip(narrowed, used, strict=True) if owner is scan]
+        mine = by_scan[id(scan)]
         anded = any(node["Node Type"] == "BitmapAnd" for node in plans.nodes(scan))
         if not (any(mine) if anded else all(mine)):
             return False
