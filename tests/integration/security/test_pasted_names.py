@@ -34,7 +34,19 @@ NAMES = [
     "-- a\r\nDROP TABLE canary;\n\\! false",
     "\x1b[31m\u202e\u2028\x85\U000e0001",
 ]
-STARTS = ("SELECT ", "CREATE ", "ALTER ", "ANALYZE ", "VACUUM ", "DELETE ", "GRANT ", "DROP ", "REINDEX ", "-- ", "# ", "pgq-ops ",
+STARTS = (
+    "SELECT ",
+    "CREATE ",
+    "ALTER ",
+    "ANALYZE ",
+    "VACUUM ",
+    "DELETE ",
+    "GRANT ",
+    "DROP ",
+    "REINDEX ",
+    "-- ",
+    "# ",
+    "pgq-ops ",
     "[",
     "mode = ",
     "table = ",
@@ -44,7 +56,8 @@ STARTS = ("SELECT ", "CREATE ", "ALTER ", "ANALYZE ", "VACUUM ", "DELETE ", "GRA
     "ROLLBACK ",
     "timeout = ",
     "max_",
-    "version = ",,)
+    "version = ",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
