@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from pgq_ops.checks.finding import Severity
 from pgq_ops.schema import history, versions
+from pgq_ops.schema.findings import FindingLog
 from tests.support.agent import wait_until
 from tests.support.binding import bind_toml
 from tests.support.inspection import as_json, as_text, looked
@@ -190,6 +192,26 @@ def test_task_runs_are_shown_once_they_are_recorded(busy: Database, tmp_path: Pa
     assert 0 <= run["ago_seconds"] < 60
     assert datetime.fromisoformat(run["at"]).utcoffset() is not None
     assert re.search(r"^reaper ok +\d+s ago by .*3 requeued", as_text(seen, None), re.MULTILINE)
+
+
+def test_that_an_agent_looks_is_told_where_it_runs_no_task(busy: Database, tmp_path: Path) -> None:
+    def tasks() -> str:
+        lines = as_text(looked(tmp_path, FIELD, busy.dsn), None).splitlines()
+        return next(line for line in lines if line.startswith("tasks: "))
+
+    bound = bind_toml(busy, FIELD)
+    versions.install(bound.connection)
+    assert tasks() == "tasks: no run of one on this table is recorded, nor that an agent looked"
+    FindingLog(bound.connection, bound.table, "observe").watched()
+    assert "is recorded; an agent looks (observe), " in tasks()
+    [one] = as_json(looked(tmp_path, FIELD, busy.dsn))[0]["agents"]
+    assert (one["mode"], one["pid"]) == ("observe", os.getpid())
+    assert 0 <= one["looked_ago_seconds"] < 60
+    busy.execute("UPDATE pgq_ops.watch SET last_at = last_at - interval '181 s', began_at = began_at - interval '1 h'")
+    assert "; an agent last looked 3m" in tasks()
+    assert tasks().endswith("ago (observe)")
+    FindingLog(bound.connection, bound.table, "manage").watched()
+    assert "; an agent looks (manage), " in tasks()
 
 
 @pytest.mark.parametrize("granted", ["", "USAGE ON SCHEMA pgq_ops"])

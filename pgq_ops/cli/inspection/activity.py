@@ -94,7 +94,19 @@ def task_lines(view: TableView, width: int | None) -> Iterator[Text]:
     elif view.runs is None:
         yield Text("tasks: the agent's runs are not recorded; this begins it: pgq-ops install", "dim")
     else:
-        yield Text("tasks: no run of an agent on this table is recorded", "dim")
+        yield Text(f"tasks: no run of one on this table is recorded{_looks(view)}", "dim")
+
+
+def _looks(view: TableView) -> str:
+    """Whether an agent looks at the table all the same, as one that only observes does."""
+    if view.agents is None:
+        return ""
+    looking = [one for one in view.agents if one.is_recent]
+    if looking:
+        return "; " + " and ".join(f"an agent looks ({one.mode}), {one.host} (pid {one.pid})" for one in looking)
+    if view.agents:
+        return f"; an agent last looked {ago(view.agents[0].seconds_ago)} ago ({view.agents[0].mode})"
+    return ", nor that an agent looked"
 
 
 def _run(run: TaskRun, width: int | None) -> list[Text]:

@@ -62,6 +62,12 @@ def _table(view: TableView, seen: Round) -> dict[str, Any]:
             }
             for run in view.runs
         ],
+        "agents": None
+        if view.agents is None
+        else [
+            {"mode": one.mode, "looked_ago_seconds": _rounded(one.seconds_ago), "host": one.host, "pid": one.pid}
+            for one in view.agents
+        ],
         "claim": vital_document.claim(look) if look else None,
         "relation": vital_document.relation(look.health) if look else None,
         "partitions": None,

@@ -16,7 +16,7 @@ from pgq_ops.cli.inspection.vitals import TableVitals
 from pgq_ops.db.connection import Limits, row_security
 from pgq_ops.job_table.queue_labels import QueueLabels
 from pgq_ops.scheduler.journal import NOTHING_EVERY_SECONDS
-from pgq_ops.stats import dead_overview, index_support, leases, next_expiries, queue_depths, task_runs
+from pgq_ops.stats import agent_looks, dead_overview, index_support, leases, next_expiries, queue_depths, task_runs
 from pgq_ops.stats.index_support import Question
 from pgq_ops.stats.job_sample import CAP
 from pgq_ops.stats.remembered import Remembered
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.agent_looks import AgentLook
     from pgq_ops.stats.dead_overview import DeadOverview
     from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.index_support import IndexSupport
@@ -68,6 +69,7 @@ class TableReader:
     _expiries: Section[tuple[NextExpiry, ...]] = field(init=False)
     _dead: Section[DeadOverview] = field(init=False)
     _runs: Section[tuple[TaskRun, ...] | None] = field(init=False)
+    _agents: Section[tuple[AgentLook, ...] | None] = field(init=False)
     _vitals: TableVitals = field(init=False)
     _keepers: VacuumKeepers = field(default_factory=VacuumKeepers)
 
@@ -78,6 +80,7 @@ class TableReader:
         self._expiries = Section("next_expiries", self.clock)
         self._dead = Section("dead_letters", self.clock)
         self._runs = Section("task_runs", self.clock)
+        self._agents = Section("agents", self.clock)
         self._vitals = TableVitals(self.table, self.clock)
         self._labels.configure(policy.queue for policy in self.table.policies if policy.queue is not None)
 
@@ -98,6 +101,7 @@ class TableReader:
                 section.until = until
         self._vitals.read_counters(connection)
         self._runs.look(lambda: task_runs.read(connection, self.table))
+        self._agents.look(lambda: agent_looks.read(connection, self.table))
         with row_security(connection, allowed=self.table.all_visible_policies):
             self._look_at_jobs(connection)
         self._look_at_dead_letters(connection)
@@ -127,13 +131,14 @@ class TableReader:
             expiries=self._expiries.value,
             dead=self._dead.value,
             runs=runs,
+            agents=self._agents.value,
             findings=findings_of(look),
             not_read={section.name: section.why for section in sections if section.why},
             ages={section.name: section.age_seconds for section in sections},
         )
 
     def _sections(self) -> tuple[Section[Any], ...]:
-        own = (self._support, self._depths, self._leases, self._expiries, self._dead, self._runs)
+        own = (self._support, self._depths, self._leases, self._expiries, self._dead, self._runs, self._agents)
         return (*own, *self._vitals.sections())
 
     def _look_at_jobs(self, connection: Connection) -> None:

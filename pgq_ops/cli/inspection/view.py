@@ -13,6 +13,7 @@ from pgq_ops.errors import DatabaseUnreachable, PgqOpsError
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
     from pgq_ops.checks.look import Look
+    from pgq_ops.stats.agent_looks import AgentLook
     from pgq_ops.stats.dead_overview import DeadOverview
     from pgq_ops.stats.next_expiries import NextExpiry
     from pgq_ops.stats.task_runs import TaskRun
@@ -23,9 +24,9 @@ class TableView:
     """One job table.
 
     `table` is its name as bound, else as configured; `look` is None where it could not be bound, and `error` says
-    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs, claim,
-    claim_statements, ready_locked, relation) has no value; `ages` holds the seconds since it was read. `bound` is false
-    where the table's mapping could not be checked for a lock, so that only what needs none of it was read.
+    why. `not_read` says why a section (jobs, indexes, leases, next_expiries, dead_letters, task_runs, agents,
+    claim, claim_statements, ready_locked, relation) has no value; `ages` holds the seconds since it was read. `bound`
+    is false where the table's mapping could not be checked for a lock, so that only what needs none of it was read.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TableView:
     expiries: tuple[NextExpiry, ...] | None = None
     dead: DeadOverview | None = None
     runs: tuple[TaskRun, ...] | None = None
+    agents: tuple[AgentLook, ...] | None = None
     findings: tuple[Finding, ...] = ()
     not_read: Mapping[str, str] = field(default_factory=dict)
     ages: Mapping[str, float] = field(default_factory=dict)
