@@ -90,7 +90,8 @@ def _parts(value: Mapping[str, Any]) -> Iterator[str]:
     ordered = [*(key for key in _ORDER if key in value), *(key for key in value if key not in _ORDER)]
     for key in ordered:
         part = value[key]
-        if part is None or part == "" or (key, part) == ("kind", "backend") or (key == "pid" and value.get("session")):
+        is_said = (key, part) == ("kind", "backend") or (key == "pid" and value.get("session"))
+        if part is None or part == "" or is_said or (key == "state" and part == value.get("kind")):
             continue
         text = _text(key, part)
         speaks_for_itself = key == "seconds" if _is_number(part) else key in _BARE and isinstance(part, str)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _RANK = {str(severity): rank for rank, severity in enumerate(Severity)}
 _INDENT = 10
+_GAP = 2
 _MOST_GAPS = 3
 
 
@@ -94,13 +95,14 @@ def _finding(report: Report, one: PastFinding, width: int | None) -> Iterator[Te
     said, first, stood = _said(report, one)
     label = Text(said.severity.upper(), _STYLES[Severity(said.severity)])
     yield from prose(f"{one.id}  {_times(report, one)}", width, indent=_INDENT, first=label)
-    yield from prose(said.summary, width, indent=_INDENT)
+    # The sentence counts from its own moment: "for 3s" is how long it had been then.
+    yield from prose(f"at {shown(said.at, one.opened_at)}: {said.summary}", width, indent=_INDENT)
     if report.at is not None:
         for line in evidence_lines(said.evidence):
-            yield from _dim(prose(line, width, indent=_INDENT))
+            yield from _small(line, width)
     if len(stood) > 1:
         for line in turn_lines(one, stood, first):
-            yield from _dim(prose(line, width, indent=_INDENT))
+            yield from _small(line, width)
     if said.remedy:
         yield Text("  # advised then:", "dim")
     is_of_now = report.is_open(one) and said.remedy == one.latest.remedy
@@ -131,7 +133,9 @@ def _said(report: Report, one: PastFinding) -> tuple[Turn, Standing, tuple[Stand
     return one.at(report.at), then[-1] if then else stood[0], stood
 
 
-def _dim(parts: list[Text]) -> list[Text]:
-    for part in parts:
-        part.stylize("dim")
-    return parts
+def _small(line: str, width: int | None) -> Iterator[Text]:
+    """One of several that stand below each other: what does not fit goes on further to the right."""
+    for number, part in enumerate(prose(line, None if width is None else width - _GAP, indent=_INDENT)):
+        whole = Text(" " * _GAP) + part if number else part
+        whole.stylize("dim")
+        yield whole

@@ -33,7 +33,7 @@ _GRANT = "GRANT SELECT ON TABLE pgq_ops.finding, pgq_ops.finding_change, pgq_ops
 
 @dataclass(frozen=True, slots=True)
 class TableHistory:
-    """One job table: what was wrong, and when anybody looked, each the earliest first."""
+    """One job table: what was wrong, the latest first, and when anybody looked, the earliest first."""
 
     name: str
     findings: tuple[PastFinding, ...]
@@ -123,7 +123,7 @@ def report_of(loaded: LoadedConfig, names: Sequence[str], *, at: str | None, sin
             tuple(one for one in history.findings if one.job_table == name),
             history.watches.get(name, ()),
         )
-        for name in names or known
+        for name in dict.fromkeys(names) or known
     )
     return Report(database, now, asked, max(first, now - KEEP_SECONDS), tables, history.complete)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,18 +11,25 @@ import pytest
 from pgq_ops.cli.findings_json import document
 from pgq_ops.cli.findings_lines import lines
 from pgq_ops.cli.findings_report import report_of
+from pgq_ops.units import parse_duration
 from tests.support.binding import loaded_of
 from tests.support.findings import Flight, finding, flight_over, move
 from tests.support.jobs import FIELD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pgq_ops.checks.finding import Finding
     from tests.support.database import Database
 
 
 @pytest.fixture
-def flight(database: Database, monkeypatch: pytest.MonkeyPatch) -> Flight:
-    return flight_over(database, monkeypatch)
+def flight(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flight]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield flight_over(database, monkeypatch)
+    time.tzset()
 
 
 def blamed(who: str, pid: int, buffers: int, severity: str = "critical", kind: str = "backend") -> Finding:
@@ -57,6 +66,13 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_told(words: str, text: str, *seconds: int) -> bool:
+    """Whether the words stand there, with a duration for each `<>`, which is longer by as much as a test takes."""
+    match = re.search(re.escape(words).replace("<>", r"(\w+)"), flat(text))
+    lengths = [] if match is None else [parse_duration(length).total_seconds() for length in match.groups()]
+    return match is not None and all(0 <= there - wanted <= 6 for there, wanted in zip(lengths, seconds, strict=True))
+
+
 def found(flight: Flight) -> dict[str, Any]:
     report = report_of(loaded_of(FIELD, flight.database.dsn), (), at=None, since=None)
     [one] = document(report)["job_tables"][0]["findings"]
@@ -75,12 +91,14 @@ def test_who_was_guilty_for_eleven_minutes_is_the_headline_not_the_innocent_of_t
     one, text = found(flight), told(flight)
     assert (one["evidence"]["holder"]["name"], one["remedy"]) == (report, "end report-job;")
     assert [turn["evidence"]["holder"]["name"] for turn in one["turns"]] == [report, report, report, "stray-gid"]
-    assert [round(turn["stood_seconds"], -1) for turn in one["turns"]] == [120, 260, 280, 10]
+    stood = [turn["stood_seconds"] for turn in one["turns"]]
+    assert stood == [pytest.approx(seconds, abs=6) for seconds in (120, 260, 280, 8)]
     assert "because report-job has held it" in flat(text.partition("# advised then:")[0].partition("warning, for")[0])
     assert text.endswith("# advised then:\n  end report-job;")
-    assert "critical, for 8s: claims of public.jobs read 2,100 buffers (3 when healthy) because stray-gid" in flat(text)
-    assert "critical, for 4m40s: as said first above; buffers 2,000 -> 4,100" in flat(text)
-    assert "warning -> critical, for 4m20s: buffers 851 -> 2,000" in flat(text)
+    innocents = "critical, for <>: claims of public.jobs read 2,100 buffers (3 when healthy) because stray-gid has"
+    assert is_told(innocents, text, 8)
+    assert is_told("critical, for <>: as said first above; buffers 2,000 -> 4,100", text, 280)
+    assert is_told("warning -> critical, for <>: buffers 851 -> 2,000", text, 260)
 
 
 def test_turns_that_name_the_same_stand_together_against_one_that_stood_longer_than_each(flight: Flight) -> None:
@@ -122,6 +140,7 @@ def test_evidence_is_short_lines_that_fit(flight: Flight) -> None:
     text = told(flight, at="5m")
     who = "holder: session 4242@1764000000.123456, report-job, user bi, idle in transaction, 42m, xid_age 81,000"
     assert who in flat(text)
+    assert "\n            transaction, 42m, xid_age 81,000\n" in text, "it goes on further to the right"
     assert "buffers: 851\n" in text
     assert "{" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -131,7 +150,7 @@ def test_evidence_of_each_kind_is_plain_words(flight: Flight) -> None:
     says = finding(
         queues=[{"queue": "mails", "seconds": 330.2}, {"queue": "(null)", "seconds": None}],
         by_queue={"mails": 12_000, "other": 3},
-        tables=[f"public.jobs_p{number}" for number in range(5)],
+        tables=[f"jobs_p{number}" for number in range(5)],
         idle_seconds=0.25,
         small=True,
         end=None,
@@ -145,7 +164,7 @@ def test_evidence_of_each_kind_is_plain_words(flight: Flight) -> None:
         "queues: queue mails, 5m30s",
         "queues: queue (null)",
         "by_queue: mails 12,000, other 3",
-        "tables: public.jobs_p0, public.jobs_p1, public.jobs_p2, 2 more: --json",
+        "tables: jobs_p0, jobs_p1, jobs_p2, 2 more: --json",
         "idle_seconds: 0.25s",
         "small: yes",
         "end: none",
@@ -161,7 +180,7 @@ def test_a_severity_that_rises_with_the_same_words_has_its_reason(flight: Flight
     mild = finding("statistics-lost", "info", words, lost=1, written_since=0)
     worse = finding("statistics-lost", "warning", words, lost=1, written_since=1)
     episode(flight, (mild, 100), (worse, 200))
-    assert "info -> warning, for 3m20s: as said first above; written_since 0 -> 1" in flat(told(flight))
+    assert is_told("info -> warning, for <>: as said first above; written_since 0 -> 1", told(flight), 200)
 
 
 def test_what_is_open_still_was_advised_then_too(flight: Flight) -> None:
@@ -173,14 +192,21 @@ def test_what_is_open_still_was_advised_then_too(flight: Flight) -> None:
     assert text.endswith("# advised then:\n  end report-job;")
 
 
+def test_the_sentence_has_the_moment_from_which_it_counts(flight: Flight) -> None:
+    episode(flight, (blamed("report-job", 4242, 851), 600), (blamed("report-job", 4242, 852), 5))
+    one = found(flight)
+    assert f"at {one['opened_at'][11:19]}: claims of" in told(flight, at="9m")
+    assert f"at {one['last_seen_at'][11:19]}: claims of" in told(flight)
+
+
 def test_what_came_and_went_says_how_long_it_was_there_for_certain(flight: Flight) -> None:
     for seconds in (900, 240):
         flight.look(blamed("report-job", 4242, 851))
         move(flight, seconds)
         flight.look()
         move(flight, 100)
-    text, one = flat(told(flight)), found(flight)
-    assert 1_235 < one["lasted_seconds"] < 1_245
-    assert 935 < one["there_at_least_seconds"] < 945
-    assert "20m40s, gone for minutes and back 1 time: there for 15m40s of that at least" in text
-    assert "for up to 16m40s" in text
+    text, one = told(flight), found(flight)
+    assert one["lasted_seconds"] == pytest.approx(1_240, abs=6)
+    assert one["there_at_least_seconds"] == pytest.approx(940, abs=6)
+    assert is_told(", <>, gone for minutes and back 1 time: there for <> of that at least", text, 1_240, 940)
+    assert is_told("critical, for up to <>: as said first above", text, 1_000)
