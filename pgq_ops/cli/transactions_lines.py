@@ -8,18 +8,16 @@ from rich.text import Text
 
 from pgq_ops.cli.inspection.lines import columns, printable, prose
 from pgq_ops.cli.inspection.numbers import ago
+from pgq_ops.cli.transactions_waiting import blocks, prepared, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pgq_ops.cli.transactions_report import Report
-    from pgq_ops.stats.blocking import Waiter
     from pgq_ops.stats.transactions import Transaction
 
 _HEAD = ("session", "open", "idle", "vacuum", "blocks", "state")
 _LEFT = (0, 3, 5)
-# A pool of a hundred connections may wait behind one.
-_MOST_NAMED = 5
 
 
 def lines(report: Report, width: int | None, *, queries: bool) -> Iterator[Text]:
@@ -31,6 +29,7 @@ def lines(report: Report, width: int | None, *, queries: bool) -> Iterator[Text]
         yield Text()
     if not sessions:
         yield Text(f"no transaction of a client is open in {printable(report.database)}")
+        yield from prepared(report)
         return
     number = "1 transaction is" if len(sessions) == 1 else f"{len(sessions):,} transactions are"
     yield Text(f"{number} open in {printable(report.database)}, the longest for {ago(sessions[0].seconds)}")
@@ -40,7 +39,8 @@ def lines(report: Report, width: int | None, *, queries: bool) -> Iterator[Text]
     yield first
     for one, row in zip(sessions, rows, strict=True):
         yield row
-        yield from _details(one, report.blocked_by(one), queries=queries)
+        yield from _details(report, one, queries=queries)
+    yield from prepared(report)
 
 
 def _row(report: Report, one: Transaction) -> list[Text]:
@@ -55,13 +55,11 @@ def _row(report: Report, one: Transaction) -> list[Text]:
     ]
 
 
-def _details(one: Transaction, blocked: tuple[Waiter, ...], *, queries: bool) -> Iterator[Text]:
+def _details(report: Report, one: Transaction, *, queries: bool) -> Iterator[Text]:
     whose = [one.application_name, f"user {one.user}", one.client and f"from {one.client}"]
     whose.append("a superuser" if one.superuser else "")
     yield Text(f"  {printable(', '.join(filter(None, whose)))}")
-    if blocked:
-        named = [f"{other.pid} ({other.application_name or other.user})" for other in blocked[:_MOST_NAMED]]
-        more = len(blocked) - len(named)
-        yield Text(f"  blocks {printable(', '.join(named))}{f' and {more:,} more' if more else ''}")
+    yield from waits(report, one)
+    yield from blocks(report.blocked_by(one))
     if queries:
         yield Text(f"  {printable(' '.join(one.query.split()))}", "dim")

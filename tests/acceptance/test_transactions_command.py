@@ -61,7 +61,7 @@ def test_the_list_says_who_since_when_what_is_held_and_who_is_blocked(ground: Gr
     result = ground.run("list")
     assert (result.returncode, result.stderr) == (0, "")
     assert "secret" not in result.stdout
-    first, _, head, one, whose, blocks, other, others = result.stdout.rstrip("\n").split("\n")
+    first, _, head, one, whose, blocks, other, others, waits = result.stdout.rstrip("\n").split("\n")
     assert re.fullmatch(rf"2 transactions are open in {ground.database.name}, the longest for \d+s", first)
     assert head.split() == ["session", "open", "idle", "vacuum", "blocks", "state"]
     assert re.fullmatch(rf"{re.escape(ground.session)} +\d+s +\d+s  held +1  idle in transaction", one)
@@ -69,6 +69,8 @@ def test_the_list_says_who_since_when_what_is_held_and_who_is_blocked(ground: Gr
     assert blocks == f"  blocks {pid(ground.worker)} (worker-1)"
     assert re.fullmatch(rf"{pid(ground.worker)}@\S+ +\d+s +-  held +-  active", other)
     assert others.startswith("  worker-1, user ")
+    behind = rf"  waits \d+s for a row of public\.t \(ShareLock\) behind {pid(ground.report)} \(report-job\)"
+    assert re.fullmatch(behind, waits)
     assert all(len(line) <= 80 for line in (head, one, other))
 
 
@@ -88,10 +90,37 @@ def test_the_document_has_the_same_as_plain_values(ground: Ground) -> None:
     assert (report["user"], report["application_name"]) == (ground.role, "report-job")
     assert (report["state"], report["holds_vacuum"], report["superuser"]) == ("idle in transaction", True, False)
     assert (report["blocks"], worker["blocks"]) == ([pid(ground.worker)], [])
+    waits = worker["waits"]
+    assert (report["waits"], waits["for"], waits["mode"]) == (None, "a row of public.t", "ShareLock")
+    assert (waits["behind"], waits["seconds"] >= 0, document["prepared"]) == ([pid(ground.report)], True, [])
     assert report["seconds"] >= report["idle_seconds"] >= 0
     assert worker["idle_seconds"] is None
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", report["started_at"])
     assert report["remedy"] == f"pgq-ops transactions end --yes {ground.session}"
+
+
+def test_a_prepared_transaction_is_listed_with_whom_it_blocks_and_how_it_ends(ground: Ground) -> None:
+    if not int(ground.database.value("SHOW max_prepared_transactions")):
+        pytest.skip("this server takes no prepared transactions")
+    ground.report.execute("ROLLBACK")
+    ground.worker.close()
+    opened(ground.database, "coordinator", STATEMENT, user=ground.role).execute("PREPARE TRANSACTION 'transfer-17'")
+    waiting(ground.database, "worker-2", STATEMENT, user=ground.role)
+    document = json.loads(ground.run("list", "--json").stdout)
+    [worker], [prepared] = document["transactions"], document["prepared"]
+    assert (worker["waits"]["behind"], prepared["blocks"]) == ([0], [worker["pid"]])
+    assert (prepared["gid"], prepared["user"], prepared["xid_age"] >= 0) == ("transfer-17", ground.role, True)
+    shown = ground.run("list").stdout
+    assert re.search(r"\n  waits \d+s for a row of public\.t \(ShareLock\) behind a prepared transaction\n", shown)
+    told = shown[shown.index("1 prepared transaction, of no session, holds vacuum back") :].splitlines()
+    assert re.fullmatch(rf'"transfer-17" of user {ground.role}, prepared \d+s ago', told[1])
+    assert told[2:] == [
+        f"  blocks {worker['pid']} (worker-2)",
+        "  -- in its database; COMMIT PREPARED instead where its transaction manager has decided so",
+        "  ROLLBACK PREPARED 'transfer-17';",
+    ]
+    ground.database.execute(told[-1].strip())
+    assert json.loads(ground.run("list", "--json").stdout)["prepared"] == []
 
 
 def test_where_nothing_is_open_the_list_says_so(database: Database, tmp_path: Path) -> None:
@@ -104,9 +133,8 @@ def test_a_role_that_sees_only_its_own_says_so_with_the_grant(ground: Ground, ma
     role = make_role("blind")
     result = ground.run("list", role=role)
     assert result.returncode == 0
-    assert result.stdout.startswith(
-        f'role {role} sees its own sessions only; to see the others:\nGRANT pg_monitor TO "{role}";\n'
-    )
+    grant = f'GRANT pg_monitor TO "{role}";'
+    assert result.stdout == f"role {role} sees its own sessions only; to see the others:\n{grant}\n\n"
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
