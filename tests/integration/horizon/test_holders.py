@@ -30,6 +30,11 @@ def ground(database: Database) -> Ground:
     return Ground(database)
 
 
+def aged(xids: int) -> range:
+    """An age of so many transactions, or a few more: an autovacuum may come by, which takes some of its own."""
+    return range(xids, xids + 50)
+
+
 def named(ground: Ground) -> list[tuple[str, str]]:
     return [(holder.kind, holder.name) for holder in ground.holders()]
 
@@ -81,7 +86,7 @@ def test_a_holder_is_told_with_its_ages_who_it_is_and_what_it_does(ground: Groun
     found = only(ground.holders())
     assert (found.kind, found.pid, found.name) == ("backend", session.info.backend_pid, "report-job")
     assert (found.user, found.state, found.backend_type) == (bi, "idle in transaction", "client backend")
-    assert found.xid_age == 7
+    assert found.xid_age in aged(7)
     assert found.seconds is not None
     assert 0.1 <= found.seconds < 60
     started = ground.database.value(
@@ -112,7 +117,11 @@ def test_the_oldest_comes_first_whatever_it_holds_by(ground: Ground) -> None:
     begun(ground.database, "late reader", READ, repeatable=True)
     ground.change(1)
     # A snapshot is as old as the oldest transaction that it has to see as running, which is the writer's.
-    assert [(one.name, one.xid_age) for one in ground.holders()] == [("reader", 7), ("writer", 5), ("late reader", 5)]
+    holders = ground.holders()
+    assert [one.name for one in holders] == ["reader", "writer", "late reader"]
+    reader, writer, late = (one.xid_age for one in holders)
+    assert reader - 2 == writer == late
+    assert reader in aged(7)
     assert ground.look().age_xids == 7
     ground.agree(kept=6)
 
@@ -125,7 +134,8 @@ def test_a_prepared_transaction_is_named_and_ended_by_its_remedy(ground: Ground)
     session.close()
     ground.change()
     found = only(ground.holders())
-    assert (found.kind, found.pid, found.name, found.user, found.xid_age) == ("prepared", None, gid, "postgres", 6)
+    assert (found.kind, found.pid, found.name, found.user) == ("prepared", None, gid, "postgres")
+    assert found.xid_age in aged(6)
     assert found.seconds is not None
     ground.agree(kept=5)
     ground.database.execute(found.remedy)
@@ -163,7 +173,8 @@ def test_who_writes_in_another_database_is_guilty_where_a_snapshot_here_has_to_s
     assert (writing.name, writing.database, writing.wrote) == ("elsewhere", other.database.name, True)
     assert writing.kind == ("prepared" if prepared else "backend")
     assert (reading.name, reading.database, reading.wrote) == ("here", "", False)
-    assert writing.xid_age == reading.xid_age == 7
+    assert writing.xid_age == reading.xid_age
+    assert writing.xid_age in aged(7)
     ground.agree(kept=5)
     (other if prepared else ground).database.execute(writing.remedy)
     assert named(ground) == [("backend", "here")]
