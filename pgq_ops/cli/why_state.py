@@ -57,9 +57,14 @@ def _running(facts: JobFacts) -> Iterator[Said]:
     if life.attempt is not None:
         parts.append(f"attempt {life.attempt:,} of {life.max_attempts:,}")
     yield Said(f"{first}; {', '.join(parts)}.")
+    limit = life.policy.lease.max_runtime
+    at_most = "" if limit is None else f" ({format_duration(limit)})"
+    if limit is not None and not facts.has("leased_at"):
+        yield Said(
+            f"For how long it has been running cannot be told, so neither whether that is longer than lease.max_runtime"
+            f"{at_most}: leased_at is not mapped."
+        )
     if life.overlong:
-        limit = life.policy.lease.max_runtime
-        at_most = "" if limit is None else f" ({format_duration(limit)})"
         yield Said(f"Its lease has been kept alive for longer than lease.max_runtime{at_most}: the worker may hang.")
     if life.future:
         yield Said("Its lease ends further ahead than any can: a clock is wrong, or database.timezone.")

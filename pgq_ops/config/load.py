@@ -143,5 +143,11 @@ def _notes(config: Config) -> Iterator[str]:
     if config.transactions.action == "terminate" and not config.transactions.end_only:
         yield "transactions.action ends no session: transactions.end_only names none"
     for name, table in config.job_tables.items():
+        for policy in table.policies() if table.columns.leased_at is None else ():
+            inherited = policy.queue is not None and policy.lease.max_runtime == table.lease.max_runtime
+            if policy.lease.max_runtime is not None and not inherited:
+                of = () if policy.queue is None else ("queues", policy.queue)
+                key = dotted(("job_tables", name, *of, "lease", "max_runtime"))
+                yield f"{key} finds no job that runs too long: it counts from columns.leased_at, which is not mapped"
         for section in sorted(table.requested_tasks - _CARRIED_OUT):
             yield f"{dotted(('job_tables', name, section))} is not carried out by this version: nothing is done for it"

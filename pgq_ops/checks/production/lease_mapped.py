@@ -11,6 +11,7 @@ from pgq_ops.checks.production.verdict import found, passed
 if TYPE_CHECKING:
     from pgq_ops.checks.production.examination import Examination
     from pgq_ops.checks.production.verdict import Verdict
+    from pgq_ops.job_table.table import JobTable
 
 ID = "no-lease"
 TITLE = "A lease is mapped"
@@ -23,7 +24,7 @@ def check(examination: Examination) -> Verdict:
     table = examination.table
     mapped = [name for name in _FIELDS if name in table.fields]
     if mapped:
-        return passed(", ".join(mapped))
+        return passed(", ".join(mapped) + _uncounted(table))
     return found(
         Finding(
             ID,
@@ -33,3 +34,10 @@ def check(examination: Examination) -> Verdict:
             with_new_column(table, "lease_expires_at", "lease_until", "timestamptz"),
         )
     )
+
+
+def _uncounted(table: JobTable) -> str:
+    """What is set and counts from nothing."""
+    if "leased_at" in table.fields or all(policy.lease.max_runtime is None for policy in table.policies):
+        return ""
+    return "; lease.max_runtime finds no job that runs too long: it counts from leased_at, which is not mapped"

@@ -108,6 +108,13 @@ def test_a_heartbeat_or_a_claim_time_is_a_lease_too(jobs: Database, field: str) 
     assert doctor(jobs, toml).passed(lease_mapped) == field
 
 
+def test_a_longest_runtime_needs_the_time_of_the_claim(jobs: Database) -> None:
+    lease = '[job_tables.jobs.lease]\nmax_runtime = "4h"\n'
+    assert "lease.max_runtime finds no job that runs too long" in doctor(jobs, WATCHED + lease).passed(lease_mapped)
+    claimed = WATCHED.replace("lease_expires_at", "leased_at") + lease + 'timeout = "5m"\n'
+    assert doctor(jobs, claimed).passed(lease_mapped) == "leased_at"
+
+
 def test_attempts_that_the_reaper_counts_in_its_log_are_only_worth_a_remark(jobs: Database) -> None:
     toml = without('attempts = "attempts"')
     assert "nothing counts them" in doctor(jobs, toml).finding(attempts_mapped).summary

@@ -88,6 +88,15 @@ def test_a_heartbeat_tells_when_the_lease_ends_and_how_long_ago_it_came(database
     assert "lease expired 1m" in told(database, 1, toml + '[job_tables.jobs.lease]\ntimeout = "3m"\n')
 
 
+def test_how_long_a_job_runs_cannot_be_told_without_the_time_of_its_claim(database: Database) -> None:
+    create_field_table(database)
+    run(database, "now() + interval '5 m'")
+    unsaid = "For how long it has been running cannot be told"
+    assert unsaid not in told(database, 1)
+    text = told(database, 1, FIELD + '[job_tables.jobs.lease]\nmax_runtime = "4h"\n')
+    assert f"{unsaid}, so neither whether that is longer than lease.max_runtime (4h): leased_at is not mapped." in text
+
+
 def test_both_presets_are_told(database: Database) -> None:
     database.execute(LEASE_TABLE)
     database.execute(STARTED_AT_TABLE)

@@ -29,6 +29,20 @@ def test_job_tables_stand_in_the_order_of_the_file_whichever_of_them_have_a_pres
     assert list(load_text(text).config.job_tables) == list(tables)
 
 
+def test_a_longest_runtime_that_counts_from_nothing_is_noted(load_text: Load, emails: str) -> None:
+    longest = 'max_runtime = "4h"\n'
+    lease = f"[job_tables.emails.lease]\n{longest}"
+    queue = f"[job_tables.emails.queues.video]\nlease.{longest}"
+    mapped = emails + 'columns.queue = "q"\n'
+    for text, keys in (
+        (mapped + lease, ["job_tables.emails.lease.max_runtime"]),
+        (mapped + queue, ["job_tables.emails.queues.video.lease.max_runtime"]),
+        (mapped + lease + queue, ["job_tables.emails.lease.max_runtime"]),
+        (mapped + 'columns.leased_at = "c"\n' + lease + 'timeout = "5m"\n', []),
+    ):
+        assert [note.split(" finds no job")[0] for note in load_text(text).notes] == keys
+
+
 def test_the_origin_of_each_value_is_known(load_text: Load, emails: str) -> None:
     text = emails + 'columns.owner = "worker"\n[agent]\nlisten = ":1"\nmode = "observe"\nlog_format = "json"'
     origins = load_text(text, {"PGQ_OPS_AGENT__LISTEN": ":2", "PGQ_OPS_DSN": "x"}, agent__log_format="text").origins
