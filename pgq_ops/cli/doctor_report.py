@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pgq_ops.checks import visibility
 from pgq_ops.checks.finding import Severity
-from pgq_ops.checks.production import claim_index
+from pgq_ops.checks.production import claim_index, missing_privileges
 from pgq_ops.checks.production.examination import Examination
 from pgq_ops.checks.production.judging import POINT_LIMITS, Judged, judge_in_time
 from pgq_ops.checks.production.registry import POINTS, READING
@@ -53,6 +54,8 @@ class Examined:
         if claim_index.ID in told:
             told.add(claim_index.COVERS)
         found = [*(finding for finding in self.view.findings if finding.id not in told), *of_points]
+        if missing_privileges.ID in told:
+            found = [finding for finding in found if not visibility.is_of_the_role(finding)]
         return tuple(sorted(found, key=lambda finding: _WORST_FIRST.index(finding.severity)))
 
     @property

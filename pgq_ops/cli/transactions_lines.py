@@ -27,8 +27,15 @@ def lines(report: Report, width: int | None, *, queries: bool) -> Iterator[Text]
         yield from prose(f"role {report.role} sees its own sessions only; to see the others:", width)
         yield Text(report.grant, "bold")
         yield Text()
+    if hidden := report.seen.hidden:
+        do = "1 session does not tell" if hidden == 1 else f"{hidden:,} sessions do not tell"
+        text = f"{do} what it is at (track_activities is off): whether a transaction is open there is not known"
+        yield from prose(text if hidden == 1 else text.replace("what it is at", "what they are at"), width)
+        yield Text()
     if not sessions:
-        yield Text(f"no transaction of a client is open in {printable(report.database)}")
+        if report.seen.visible:
+            none = "no other transaction of a client is known to be" if hidden else "no transaction of a client is"
+            yield Text(f"{none} open in {printable(report.database)}")
         yield from prepared(report)
         return
     number = "1 transaction is" if len(sessions) == 1 else f"{len(sessions):,} transactions are"

@@ -56,6 +56,7 @@ class Report:
         return {
             "database": self.database,
             "visible": self.seen.visible,
+            "hidden_sessions": self.seen.hidden,
             "transactions": [self._one(one, queries=queries) for one in self.seen.sessions],
             "prepared": [self._prepared(one) for one in self.prepared],
         }

@@ -33,7 +33,7 @@ CATALOG_XMIN_AGE = Family(
 )
 VISIBILITY = Family(
     "session_visibility",
-    "1 where the role sees other sessions' states and times; at 0 what depends on them is absent.",
+    "1 where every session's state and times are told; at 0 what depends on them is absent.",
     ("database",),
 )
 
@@ -54,9 +54,11 @@ class Horizon:
 
 
 def _samples(found: horizon.Horizon, database: str) -> Iterator[Sample]:
+    yield VISIBILITY.sample(found.all_told, database)
+    if found.standby:
+        return  # what its sessions hold back, they hold back on the primary
     yield AGE.sample(found.age_xids, database)
     yield CATALOG_XMIN_AGE.sample(found.catalog_xmin_age or 0, database)
-    yield VISIBILITY.sample(found.visible, database)
     for kind in horizon.KINDS:
         ages = [holder.seconds for holder in found.holders if holder.kind == kind]
         yield HOLDERS.sample(len(ages), database, kind)

@@ -29,7 +29,7 @@ BLOCKED = Family(
 
 
 class Transactions:
-    """The probe. It has nothing to say where the role does not see other sessions."""
+    """The probe. It has nothing to say where the role does not see other sessions, or some do not tell what they do."""
 
     name = "transactions"
     every_seconds = 0.0
@@ -46,8 +46,9 @@ class Transactions:
 
 
 def _samples(memory: DatabaseMemory, seen: transactions.Transactions, waiting: blocking.Blocking) -> Iterator[Sample]:
-    yield LONG.sample(len(seen.longer_than(memory.warn_after_seconds)), memory.database)
-    yield IDLE.sample(sum(one.idle for one in seen.sessions), memory.database)
-    yield LONGEST.sample(max((one.seconds for one in seen.sessions), default=0.0), memory.database)
+    if not seen.hidden:
+        yield LONG.sample(len(seen.longer_than(memory.warn_after_seconds)), memory.database)
+        yield IDLE.sample(sum(one.idle for one in seen.sessions), memory.database)
+        yield LONGEST.sample(max((one.seconds for one in seen.sessions), default=0.0), memory.database)
     for name, tables in memory.tables.items():
         yield BLOCKED.sample(len(waiting.waiting_on(tables)), memory.database, name)

@@ -57,6 +57,9 @@ class Horizon:
     `visible`: whether the role sees other sessions' transactions; what it does not see is missing, not absent. `role`:
     the one that looked. `elsewhere`: all who write in other databases, whether or not a snapshot here has to see them
     just now, and they are among the holders.
+
+    `hidden`: how many clients' sessions do not tell what they do. `standby`: the server is one, where nobody's rows are
+    vacuumed, and whoever reads holds back at most its primary, where that is told.
     """
 
     age_xids: int
@@ -65,6 +68,13 @@ class Horizon:
     visible: bool = True
     role: str = ""
     elsewhere: tuple[Holder, ...] = ()
+    hidden: int = 0
+    standby: bool = False
+
+    @property
+    def all_told(self) -> bool:
+        """Whether every session's state and times are known."""
+        return self.visible and not self.hidden
 
 
 def read(connection: Connection) -> Horizon:
@@ -83,6 +93,8 @@ def read(connection: Connection) -> Horizon:
         rows.ours.visible is True,
         rows.ours.user or "",
         elsewhere,
+        rows.hidden,
+        rows.standby,
     )
 
 

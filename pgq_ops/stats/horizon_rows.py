@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A walsender that does not stream yet is a session like others: it may copy a table, or keep an exported snapshot.
 _NOT_STREAMING = "startup"
+# Under track_activities = off.
+_HIDDEN = "disabled"
 _SLOTS = frozenset({"physical", "logical"})
 
 
@@ -24,7 +26,7 @@ class Row(NamedTuple):
     """A row of sql/stats/horizon.sql.
 
     `what`: a `session`, a `prepared` transaction, a slot (`physical` or `logical`), or by its mere pid a `sender` of
-    WAL or a `vacuum`.
+    WAL or a `vacuum`; `recovery` says that this server is a standby.
     """
 
     what: str
@@ -50,6 +52,9 @@ class Rows:
         self.ours = next(row for row in rows if row.visible is not None)
         """The session that looked. Its transaction began now."""
         self.catalog_ages = [row.catalog_age for row in rows if row.catalog_age is not None]
+        self.standby = any(row.what == "recovery" for row in rows)
+        self.hidden = sum(self._is_hidden(row) for row in rows)
+        """How many clients' sessions here do not tell what they do."""
         self._vacuuming = {row.pid for row in rows if row.what == "vacuum"}
         self._senders = {row.pid: row.state for row in rows if row.what == "sender"}
         self._decoding = {row.pid for row in rows if row.what == "logical"}
@@ -74,6 +79,10 @@ class Rows:
             if kind := self._kind_elsewhere(row):
                 yield kind, row._replace(xid_age=row.own_age)
 
+    def _is_hidden(self, row: Row) -> bool:
+        client = row.backend_type == "client backend" and row.database == self.ours.database
+        return row.state == _HIDDEN and client and row is not self.ours
+
     def _state(self, kind: str, row: Row) -> str | None:
         if kind == "slot":
             return "inactive" if row.pid is None else "active"
@@ -83,7 +92,7 @@ class Rows:
 
     def _kind(self, row: Row) -> str:
         """What kind of holder it is; empty for none."""
-        if row.xid_age is None:
+        if row.xid_age is None or self.standby:
             return ""
         if row.what in _SLOTS:
             return "slot"

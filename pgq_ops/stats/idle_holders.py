@@ -24,14 +24,19 @@ class IdleHolder:
 
 @dataclass(frozen=True, slots=True)
 class IdleHolders:
-    """Those there are now, the longest idle first. Without `visible`, those of this role alone."""
+    """Those there are now, the longest idle first. Without `visible`, those of this role alone.
+
+    `hidden`: how many more hold locks there and do not tell whether they are idle.
+    """
 
     sessions: tuple[IdleHolder, ...]
     visible: bool = True
+    hidden: int = 0
 
 
 def read(connection: Connection, table: JobTable) -> IdleHolders:
     """Look once. Raises the driver's errors."""
     rows = connection.execute(sql.statement("stats/idle_holders"), {"oid": table.relation.oid}).fetchall()
     sessions = tuple(IdleHolder(*row) for row in rows if row[0] is not None)
-    return IdleHolders(sessions, visible=len(sessions) == len(rows))
+    without = {what: number for pid, what, _, number in rows if pid is None}
+    return IdleHolders(sessions, visible="unseen" not in without, hidden=int(without.get("hidden") or 0))

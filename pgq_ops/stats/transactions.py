@@ -65,12 +65,14 @@ class Transaction:
 class Transactions:
     """The longest first. `visible`: whether the role sees other sessions; without it `sessions` are its own at most.
 
-    `waiting`: how many sessions wait for a lock just now, those without a transaction's start included.
+    `waiting`: how many sessions wait for a lock just now, those without a transaction's start included. `hidden`: how
+    many do not tell what they do (track_activities is off), so that whether they are in a transaction is not known.
     """
 
     sessions: tuple[Transaction, ...] = ()
     visible: bool = True
     waiting: int = 0
+    hidden: int = 0
 
     def longer_than(self, seconds: float) -> tuple[Transaction, ...]:
         """Those that began longer ago."""
@@ -89,8 +91,8 @@ def read(connection: Connection) -> Transactions:
     """
     with prepared_statements(connection):
         rows = connection.execute(_statement(), {}, prepare=True).fetchall()
-    visible, waiting = rows[0][:2]
-    return Transactions(tuple(Transaction(*row[2:]) for row in rows if row[2] is not None), visible, waiting)
+    whole = rows[0][:3]
+    return Transactions(tuple(Transaction(*row[3:]) for row in rows if row[3] is not None), *whole)
 
 
 @cache

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from pgq_ops.binding import cascades
+from pgq_ops.binding import cascades, catalog
 from pgq_ops.binding.access import require_reapable
 from pgq_ops.binding.reaping import moving_problems, reaping_problems
 from pgq_ops.db.failures import is_busy
-from pgq_ops.errors import ConfigError, NotInstalled, Problem
+from pgq_ops.errors import ConfigError, NotInstalled, NotPermitted, Problem
 from pgq_ops.job_table.changes import written_columns
 from pgq_ops.schema import history
 from pgq_ops.stats import index_support
@@ -66,6 +66,8 @@ def require_fit(table: JobTable) -> None:
 
 def require_plannable(connection: Connection, table: JobTable) -> None:
     """Raise what keeps a plan from being made, which only reads."""
+    if catalog.server(connection).in_recovery:
+        raise NotPermitted(f"{table.name}: this server is a standby, where nothing can be changed: reap on its primary")
     require_fit(table)
     _require_harmless_moves(connection, table)
     if "attempts" not in table.fields and not history.reap_log_readable(connection):

@@ -56,4 +56,10 @@ def check(examination: Examination) -> Verdict:
     if not held.visible:
         role = examination.connection.info.user
         return unknown("this role does not see what other sessions do", f"GRANT pg_monitor TO {quoted(role)};")
+    if held.hidden:
+        who = f"{counted(held.hidden, 'session')} with locks on the table"
+        return unknown(
+            f"{who} under track_activities = off: whether idle is not known",
+            "-- as a superuser\nALTER SYSTEM SET track_activities = on;\nSELECT pg_reload_conf();",
+        )
     return passed("no session with locks on the table is idle in a transaction just now")

@@ -72,9 +72,10 @@ def horizon(found: Horizon | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "age_xids": found.age_xids,
+        "age_xids": None if found.standby else found.age_xids,
         "catalog_xmin_age_xids": found.catalog_xmin_age,
         "visible": found.visible,
+        "standby": found.standby,
         "holders": [
             {
                 "kind": one.kind,
@@ -96,10 +97,12 @@ def sessions(shared: DatabaseLook) -> dict[str, Any] | None:
     found, waiting = shared.transactions, shared.blocking
     if found is None or not found.visible:
         return None
+    told = not found.hidden
     return {
-        "long": len(found.longer_than(shared.warn_after_seconds)),
-        "idle_in_transaction": sum(one.idle for one in found.sessions),
-        "longest_seconds": _rounded(max((one.seconds for one in found.sessions), default=0.0)),
+        "long": len(found.longer_than(shared.warn_after_seconds)) if told else None,
+        "idle_in_transaction": sum(one.idle for one in found.sessions) if told else None,
+        "longest_seconds": _rounded(max((one.seconds for one in found.sessions), default=0.0)) if told else None,
+        "hidden": found.hidden,
         "blocked": None if waiting is None else len(waiting.waiters),
     }
 

@@ -45,6 +45,8 @@ def _claim(view: TableView) -> str:
     if look is None or look.claim is None:
         return ""
     text = _cost(look.claim)
+    if look.database.horizon is not None and look.database.horizon.standby:
+        text += " (this server is a standby, where nobody claims)"
     locked = look.ready_locked
     if locked is not None and locked.locked:
         text += f"; {locked.locked:,} of the first {locked.looked_at:,} ready jobs are locked"
@@ -62,6 +64,8 @@ def _vacuum(view: TableView) -> str:
     found = view.look.health if view.look is not None else None
     if found is None:
         return ""
+    if found.server.standby:
+        return "this server is a standby: vacuum works, and counts, on its primary"
     rows = f"{_number(found.live_rows)} live and {_number(found.dead_rows)} dead rows"
     return f"{rows}; {_autovacuum(found)}; {_sizes(found)}; {_last(found)}"
 
@@ -106,6 +110,8 @@ def _horizon(shared: DatabaseLook) -> str:
     found = shared.horizon
     if found is None:
         return ""
+    if found.standby:
+        return "this server is a standby: what its sessions hold back is told on its primary"
     text = f"{found.age_xids:,} transactions old"
     if not found.holders:
         return f"{text}, held back by nobody"

@@ -5,7 +5,7 @@
 -- tables that it waits for or holds locks on. Waits for no lock itself.
 WITH seen AS MATERIALIZED (
     SELECT s.pid, s.datid, s.usesysid, s.application_name, s.state, s.xact_start, s.backend_type
-    FROM pg_stat_get_activity(NULL) AS s
+    FROM pg_catalog.pg_stat_get_activity(NULL) AS s
 ),
 lock AS MATERIALIZED (
     SELECT l.pid, l.locktype, l.database, l.relation, l.transactionid, l.virtualtransaction, l.mode, l.granted,
@@ -14,25 +14,27 @@ lock AS MATERIALIZED (
 ),
 waiter AS MATERIALIZED (
     SELECT w.pid, w.locktype, w.relation, w.transactionid, w.mode, w.waitstart,
-           row_number() OVER (ORDER BY w.waitstart) AS place
+           pg_catalog.row_number() OVER (ORDER BY w.waitstart) AS place
     FROM lock AS w
     JOIN seen AS s ON s.pid = w.pid
-    WHERE NOT w.granted AND s.application_name NOT LIKE 'pgq-ops/%%'
-      AND s.datid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+    WHERE NOT w.granted
+      AND (s.application_name LIKE 'pgq-ops/%%'
+           AND s.usesysid = (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = session_user)) IS NOT TRUE
+      AND s.datid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database())
     ORDER BY w.waitstart
     LIMIT 1000
 ),
 blocked AS MATERIALIZED (
-    SELECT w.pid, pg_blocking_pids(w.pid) AS blocked_by FROM waiter AS w WHERE w.place <= 100
+    SELECT w.pid, pg_catalog.pg_blocking_pids(w.pid) AS blocked_by FROM waiter AS w WHERE w.place <= 100
 ),
 concerned AS MATERIALIZED (
-    SELECT w.pid FROM waiter AS w UNION SELECT unnest(b.blocked_by) FROM blocked AS b
+    SELECT w.pid FROM waiter AS w UNION SELECT pg_catalog.unnest(b.blocked_by) FROM blocked AS b
 ),
 held AS MATERIALIZED (
-    SELECT COALESCE(l.pid::text, l.virtualtransaction) AS holder, array_agg(DISTINCT c.oid::bigint) AS tables
+    SELECT COALESCE(l.pid::text, l.virtualtransaction) AS holder, pg_catalog.array_agg(DISTINCT c.oid::bigint) AS tables
     FROM lock AS l
     JOIN pg_class AS c ON c.oid = l.relation AND c.relkind IN ('r', 'p', 'm', 'f')
-    WHERE l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+    WHERE l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database())
       AND (l.pid IS NULL OR l.pid IN (SELECT n.pid FROM concerned AS n))
     GROUP BY 1
 ),
@@ -42,13 +44,13 @@ prepared AS MATERIALIZED (
     JOIN lock AS l ON l.pid IS NULL AND l.locktype = 'transactionid' AND l.transactionid = p.transaction
 ),
 row_of AS MATERIALIZED (
-    SELECT l.pid, min(l.relation::bigint) AS relation FROM lock AS l WHERE l.locktype = 'tuple' AND l.granted GROUP BY 1
+    SELECT l.pid, pg_catalog.min(l.relation::bigint) AS relation FROM lock AS l WHERE l.locktype = 'tuple' AND l.granted GROUP BY 1
 )
-SELECT s.pid, s.application_name, COALESCE(pg_get_userbyid(s.usesysid)::text, ''), COALESCE(s.state, s.backend_type, ''),
-       greatest(0, extract(epoch FROM clock_timestamp() - s.xact_start))::float8,
+SELECT s.pid, s.application_name, COALESCE(pg_catalog.pg_get_userbyid(s.usesysid)::text, ''), COALESCE(s.state, s.backend_type, ''),
+       greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - s.xact_start))::float8,
        extract(epoch FROM s.xact_start)::text, s.backend_type = 'client backend',
        COALESCE((SELECT u.rolsuper FROM pg_roles AS u WHERE u.oid = s.usesysid), false),
-       w.pid IS NOT NULL, greatest(0, extract(epoch FROM clock_timestamp() - w.waitstart))::float8, w.mode,
+       w.pid IS NOT NULL, greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - w.waitstart))::float8, w.mode,
        CASE w.locktype
             WHEN 'relation' THEN t.name
             WHEN 'tuple' THEN 'a row of ' || t.name
@@ -71,7 +73,7 @@ LEFT JOIN (
     JOIN pg_namespace AS o ON o.oid = c.relnamespace
 ) AS t ON t.oid = COALESCE(w.relation, r.relation)
 UNION ALL
-SELECT 0, p.gid, p.owner::text, 'prepared', greatest(0, extract(epoch FROM clock_timestamp() - p.prepared))::float8,
+SELECT 0, p.gid, p.owner::text, 'prepared', greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - p.prepared))::float8,
        NULL, false, false, false, NULL, NULL, NULL, NULL, h.tables
 FROM prepared AS p
 LEFT JOIN held AS h ON h.holder = p.holder

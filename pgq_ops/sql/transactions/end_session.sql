@@ -1,5 +1,5 @@
 -- The session %(pid)s, if it is still in the transaction that began at %(started)s (exactly: epoch seconds as text), and
--- whether it may be ended: never one of ours, of another database, of anybody but a client, of a superuser; and where
+-- whether it may be ended: never one of ours (of our own role, and called so), of another database, of anybody but a client, of a superuser; and where
 -- %(idle_seconds)s is not NULL, only one that has been idle in its transaction for so many seconds. With %(act)s that
 -- session is ended, by the same look that found it, and waited for up to %(wait_ms)s milliseconds: `ended` says whether
 -- it is gone. One row: whether somebody has that pid whom the role cannot see, then the session, NULL where it is gone.
@@ -17,7 +17,9 @@ target AS MATERIALIZED (
            CASE WHEN f.state = 'idle in transaction'
                 THEN greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - f.state_change))::float8 END AS idle_seconds,
            CASE
-               WHEN f.application_name LIKE 'pgq-ops/%%' OR f.pid = pg_catalog.pg_backend_pid() THEN 'ours'
+               WHEN (f.application_name LIKE 'pgq-ops/%%' AND f.usesysid = (
+                   SELECT r.oid FROM pg_roles AS r WHERE r.rolname = session_user
+               )) OR f.pid = pg_catalog.pg_backend_pid() THEN 'ours'
                WHEN f.backend_type <> 'client backend' OR f.datname IS NULL THEN 'no client'
                WHEN f.datname <> pg_catalog.current_database() THEN 'another database'
                WHEN f.superuser THEN 'superuser'

@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     from tests.support.roles import Roles
 
 
+def test_a_missing_right_is_told_once(database: Database, tmp_path: Path, make_role: Roles) -> None:
+    create_field_table(database)
+    role = make_role("blind")
+    database.execute(f'GRANT SELECT ON jobs TO "{role}"')
+    [table] = examine(loaded(tmp_path, FIELD, database.dsn_as(role)), ()).tables
+    told = [finding.id for finding in table.findings if "pg_monitor" in finding.remedy]
+    assert told == [missing_privileges.ID]
+
+
 @dataclass
 class Asking:
     """A point that runs a statement of the test's."""

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
+from pgq_ops.cli.inspection.inspector import Inspector
+from pgq_ops.cli.reap_report import reap_tables
+from pgq_ops.probes.database_memory import DatabaseMemory
+from pgq_ops.probes.horizon import Horizon
 from tests.support.agent import wait_until
+from tests.support.collecting import PATIENT
 from tests.support.database import unique
+from tests.support.inspection import as_json, as_text, loaded
+from tests.support.jobs import FIELD, create_field_table
+from tests.support.standby import caught_up
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pgq_ops.stats.horizon import Holder
     from tests.integration.horizon.conftest import Pair
 
@@ -84,3 +95,33 @@ def test_a_slot_is_named_and_holds_on_when_its_standby_is_gone_until_it_is_dropp
     pair.ground.database.execute(holder.remedy)
     assert pair.ground.holders() == []
     pair.ground.agree(kept=0)
+
+
+@pytest.mark.case("V6")
+def test_on_the_standby_itself_nobody_holds_anything_and_nothing_can_be_reaped(pair: Pair, tmp_path: Path) -> None:
+    pair.follow()
+    create_field_table(pair.ground.database)
+    pair.ground.database.execute(
+        "INSERT INTO jobs (status, lease_until, attempts) VALUES ('running', now() - interval '1 m', 1)"
+    )
+    reader = pair.read()
+    pair.ground.change(5)
+    caught_up(pair.primary, pair.standby)
+    config = loaded(tmp_path, FIELD, pair.standby.dsn(pair.ground.database.name))
+    with Inspector(config, (), limits=PATIENT) as inspector:
+        seen = inspector.look()
+    found = seen.shared.horizon
+    assert found is not None
+    assert (found.standby, found.holders, found.age_xids) == (True, (), 0)
+    [document] = as_json(seen)
+    assert (document["horizon"]["age_xids"], document["horizon"]["holders"]) == (None, [])
+    text = as_text(seen, None)
+    assert text.count("this server is a standby") == 3
+    assert "held back by" not in text
+    with psycopg.connect(pair.standby.dsn(pair.ground.database.name), autocommit=True) as connection:
+        exported = {sample.family.name for sample in Horizon().collect(connection, DatabaseMemory("app"))}
+    assert exported == {"session_visibility"}
+    report = reap_tables(config, (), include_stale=False, dry_run=True)
+    assert "this server is a standby" in str(report.failure())
+    assert report.changed == 0
+    reader.close()

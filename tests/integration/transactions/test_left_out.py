@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from pgq_ops.stats import blocking
 from pgq_ops.tasks import end_session
 from pgq_ops.tasks.end_session import Fate
 from tests.support.agent import wait_until
-from tests.support.sessions import pid, seen
+from tests.support.sessions import opened, ours, pid, seen, waiting
 from tests.support.vacuuming import begun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 
 @pytest.mark.case("V7")
@@ -102,3 +104,24 @@ def test_sessions_of_other_databases_and_our_own_are_left_out(
     begun(jobs, "pgq-ops/maintenance", "SELECT 1")
     begun(jobs, "pgq-ops", "SELECT 1")
     assert [one.application_name for one in seen(jobs).sessions] == ["pgq-ops"]
+
+
+def test_who_only_calls_itself_ours_is_seen_and_may_be_ended(jobs: Database, make_role: Roles) -> None:
+    role = make_role("pretender")
+    pretender = opened(jobs, "pgq-ops/x", "SELECT 1", user=role)
+    begun(jobs, "pgq-ops/maintenance", "SELECT 1")
+    assert [(one.pid, one.application_name) for one in seen(jobs).sessions] == [(pid(pretender), "pgq-ops/x")]
+    [found] = seen(jobs).sessions
+    assert end_session.end(ours(jobs), found.pid, found.started, "tried").fate is Fate.ENDED
+
+
+def test_who_waits_and_only_calls_itself_ours_is_a_waiter(jobs: Database, make_role: Roles) -> None:
+    role = make_role("pretender")
+    jobs.execute(f'GRANT ALL ON t TO "{role}"')
+    begun(jobs, "writer", "LOCK TABLE t")
+    pretender = waiting(jobs, "pgq-ops/x", "SELECT FROM t", user=role)
+    mine = waiting(jobs, "pgq-ops/probes", "SELECT FROM t")
+    assert seen(jobs).waiting == 1
+    assert [one.pid for one in blocking.read(ours(jobs)).waiters] == [pid(pretender)]
+    for session in (pretender, mine):
+        session.cancel()

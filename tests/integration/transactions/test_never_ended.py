@@ -33,7 +33,7 @@ def test_nobody_is_ended_who_must_not_be(
     database: Database, app: str, make_database: Callable[[], Database], name: str, reason: str
 ) -> None:
     place = make_database() if name == "elsewhere" else database
-    options = {} if name == "superuser" else {"user": app}
+    options = {} if name in {"superuser", "ours"} else {"user": app}
     session = opened(place, "pgq-ops/maintenance" if name == "ours" else "worker", "SELECT 1", **options)
     start = "SELECT extract(epoch FROM xact_start)::text FROM pg_stat_activity WHERE pid = %s"
     done = end_session.end(ours(database), pid(session), database.value(start, [pid(session)]), "a test")

@@ -91,9 +91,10 @@ def test_one_that_is_at_work_or_has_just_been_is_not_ended_however_old_it_is(dat
     working.cancel()
 
 
-def test_superusers_and_sessions_of_ours_are_not_ended_even_if_named(database: Database, bi: str) -> None:
+@pytest.mark.usefixtures("bi")
+def test_superusers_and_sessions_of_ours_are_not_ended_even_if_named(database: Database) -> None:
     opened(database, "report-1", "SELECT FROM jobs")
-    opened(database, "pgq-ops/probes", "SELECT FROM jobs", user=bi)
+    opened(database, "pgq-ops/probes", "SELECT FROM jobs")
     assert ended(bind_toml(database, FIELD), terms(EndOnly(application_name="*"))).sessions == ()
 
 
