@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pgq_ops.stats.finding_sayings import said_first, standings
+from pgq_ops.stats.finding_sayings import said_first
 
 if TYPE_CHECKING:
     from pgq_ops.cli.findings_report import Report, TableHistory
@@ -35,12 +35,12 @@ def _table(report: Report, table: TableHistory) -> dict[str, Any]:
     else:
         stretches = [pair for pair in report.watched(table) if pair[1] >= report.since]
         watched = [{"from": _iso(began), "until": _iso(ended)} for began, ended in stretches]
-    findings = [_finding(report, one) for one in table.findings]
+    findings = [_finding(report, table, one) for one in table.findings]
     return {"name": table.name, "watched": watched, "findings": findings}
 
 
-def _finding(report: Report, one: PastFinding) -> dict[str, Any]:
-    stood = standings(one, report.end(one))
+def _finding(report: Report, table: TableHistory, one: PastFinding) -> dict[str, Any]:
+    stood = report.stood(table, one)
     said = said_first(one, stood)[0] if report.at is None else one.at(report.at)
     return {
         "id": one.id,
@@ -59,7 +59,8 @@ def _finding(report: Report, one: PastFinding) -> dict[str, Any]:
 
 
 def _standing(here: Standing) -> dict[str, Any]:
-    return {"at": _iso(here.turn.at), "stood_seconds": round(here.seconds, 3), **_turn(here.turn)}
+    stood = {"stood_seconds": round(here.seconds, 3), "watched_seconds": round(here.watched_seconds, 3)}
+    return {"at": _iso(here.turn.at), **stood, **_turn(here.turn)}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pgq_ops.cli.findings_evidence import evidence_lines
 from pgq_ops.cli.findings_moments import shown, zone
 from pgq_ops.cli.findings_turns import turn_lines
 from pgq_ops.cli.inspection.lines import printable, prose
-from pgq_ops.stats.finding_sayings import said_first, standings
+from pgq_ops.stats.finding_sayings import said_first
 from pgq_ops.units import format_duration
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def _table(report: Report, table: TableHistory, width: int | None) -> Iterator[T
     yield Text.assemble((printable(table.name), "bold"), "  ", _verdict(report, table))
     yield from _unwatched(report, table, width)
     worst_first = sorted(
-        table.findings, key=lambda one: (not report.is_open(one), _RANK[_said(report, one)[0].severity])
+        table.findings, key=lambda one: (not report.is_open(one), _RANK[_said(report, table, one)[0].severity])
     )
     for one in worst_first if report.at is not None else table.findings:
         yield Text()
-        yield from _finding(report, one, width)
+        yield from _finding(report, table, one, width)
 
 
 def _verdict(report: Report, table: TableHistory) -> Text:
@@ -91,8 +91,8 @@ def _unwatched(report: Report, table: TableHistory, width: int | None) -> Iterat
         yield line
 
 
-def _finding(report: Report, one: PastFinding, width: int | None) -> Iterator[Text]:
-    said, first, stood = _said(report, one)
+def _finding(report: Report, table: TableHistory, one: PastFinding, width: int | None) -> Iterator[Text]:
+    said, first, stood = _said(report, table, one)
     label = Text(said.severity.upper(), _STYLES[Severity(said.severity)])
     yield from prose(f"{one.id}  {_times(report, one)}", width, indent=_INDENT, first=label)
     # The sentence counts from its own moment: "for 3s" is how long it had been then.
@@ -124,9 +124,9 @@ def _times(report: Report, one: PastFinding) -> str:
     return f"from {shown(one.opened_at)} to {shown(one.closed_at, one.opened_at)}, {lasted}{back}"
 
 
-def _said(report: Report, one: PastFinding) -> tuple[Turn, Standing, tuple[Standing, ...]]:
+def _said(report: Report, table: TableHistory, one: PastFinding) -> tuple[Turn, Standing, tuple[Standing, ...]]:
     """What is told first, the turn that it is of, and all of them."""
-    stood = standings(one, report.end(one))
+    stood = report.stood(table, one)
     if report.at is None:
         return *said_first(one, stood), stood
     then = [here for here in stood if here.turn.at <= report.at]

@@ -19,6 +19,7 @@ from pgq_ops.job_table.quoting import identifier
 from pgq_ops.schema import versions
 from pgq_ops.schema.findings import CONFIRM_SECONDS, GONE_SECONDS, KEEP_SECONDS, UNWATCHED_SECONDS
 from pgq_ops.stats import finding_history
+from pgq_ops.stats.finding_sayings import standings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pgq_ops.config.load import LoadedConfig
     from pgq_ops.db.connection import Connection
     from pgq_ops.stats.finding_history import History, PastFinding, Stretch
+    from pgq_ops.stats.finding_sayings import Standing
 
 DEFAULT_SINCE = timedelta(hours=24)
 _GRANT = "GRANT SELECT ON TABLE pgq_ops.finding, pgq_ops.finding_change, pgq_ops.watch TO {};"
@@ -60,6 +62,10 @@ class Report:
         if finding.closed_at is not None:
             return finding.closed_at
         return max(self.now, finding.last_seen_at) if self.is_open(finding) else finding.last_seen_at
+
+    def stood(self, table: TableHistory, finding: PastFinding) -> tuple[Standing, ...]:
+        """What a finding of the table said, the earliest first, and for how long."""
+        return standings(finding, self.end(finding), self.watched(table))
 
     def lasted(self, finding: PastFinding) -> float:
         """For how many seconds it was there, those in which it was gone for minutes only included."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.cli.findings_evidence import changes
 from pgq_ops.cli.findings_moments import shown
+from pgq_ops.schema.findings import UNWATCHED_SECONDS
 from pgq_ops.stats.finding_sayings import is_reworded
 from pgq_ops.units import format_duration
 
@@ -34,6 +35,8 @@ def turn_lines(one: PastFinding, stood: Sequence[Standing], first: Standing) -> 
         if before is not None and before.turn.severity != severity:
             severity = f"{before.turn.severity} -> {severity}"
         lasted = f"{'up to ' if one.returns else ''}{format_duration(round(here.seconds))}"
+        if here.seconds - here.watched_seconds > UNWATCHED_SECONDS:
+            lasted += f" (an agent looked for {format_duration(round(here.watched_seconds))} of it)"
         yield f"{shown(here.turn.at, one.opened_at)} {severity}, for {lasted}: {_said(here, before, first)}"
 
 

@@ -22,26 +22,34 @@ _NUMBER = re.compile(r"(?<![\w-])\d[\w.,:@]*")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A turn, and for how many seconds it stood: of a finding that came and went at most so long."""
+    """A turn, for how many seconds it stood, and in how many of them an agent looked.
+
+    Of a finding that came and went, both are the most that it can have been.
+    """
 
     turn: Turn
     seconds: float
+    watched_seconds: float
 
 
-def standings(finding: PastFinding, end: float) -> tuple[Standing, ...]:
-    """What it said from its opening to its end (epoch seconds), the earliest first.
+def standings(finding: PastFinding, end: float, watched: Sequence[tuple[float, float]]) -> tuple[Standing, ...]:
+    """What it said from its opening to its end, the earliest first.
 
-    What was seen last is one of its own where it names others than the turn before: agents write turns once a minute.
+    `watched`: the times in which an agent looked, the earliest first; all in epoch seconds. What was seen last is one
+    of its own where it names others than the turn before: agents write turns once a minute.
     """
     turns, latest = finding.turns, finding.latest
     if latest.at > turns[-1].at and not says_the_same(turns[-1], latest):
         turns = (*turns, latest)
     ends = [*(later.at for later in turns[1:]), end]
-    return tuple(Standing(turn, max(0.0, until - turn.at)) for turn, until in zip(turns, ends, strict=True))
+    return tuple(
+        Standing(turn, max(0.0, until - turn.at), _watched(turn.at, until, watched))
+        for turn, until in zip(turns, ends, strict=True)
+    )
 
 
 def headline(stood: Sequence[Standing]) -> Standing:
-    """Of what it said when it was as bad as it ever was, what stood longest.
+    """Of what it said when it was as bad as it ever was, what stood longest while an agent looked.
 
     Turns that name the same and differ in their numbers stood together; the longest of them speaks for them.
     """
@@ -50,8 +58,8 @@ def headline(stood: Sequence[Standing]) -> Standing:
     for one in stood:
         if _rank(one.turn) == worst:
             together[_subject(one.turn)].append(one)
-    longest = max(reversed(together.values()), key=lambda same: sum(one.seconds for one in same))
-    return max(reversed(longest), key=lambda one: one.seconds)
+    longest = max(reversed(together.values()), key=lambda same: sum(one.watched_seconds for one in same))
+    return max(reversed(longest), key=lambda one: one.watched_seconds)
 
 
 def said_first(finding: PastFinding, stood: Sequence[Standing]) -> tuple[Turn, Standing]:
@@ -69,6 +77,15 @@ def says_the_same(before: Turn, after: Turn) -> bool:
 def is_reworded(before: Turn, after: Turn) -> bool:
     """Whether the sentence has other words than before, or is about somebody else; other numbers are none."""
     return (_words(before), _subject(before)) != (_words(after), _subject(after))
+
+
+def _watched(began: float, ended: float, watched: Sequence[tuple[float, float]]) -> float:
+    seconds, counted_until = 0.0, began
+    for first, last in watched:
+        start, stop = max(first, counted_until), min(last, ended)
+        if stop > start:
+            seconds, counted_until = seconds + stop - start, stop
+    return seconds
 
 
 def _rank(turn: Turn) -> int:

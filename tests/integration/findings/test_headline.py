@@ -55,6 +55,12 @@ def episode(flight: Flight, *sayings: tuple[Finding, int]) -> None:
         flight.look(says, after=60)
         move(flight, seconds)
     flight.look(after=60)
+    watched_throughout(flight)
+
+
+def watched_throughout(flight: Flight) -> None:
+    """An agent has looked all the time, as it does each minute."""
+    flight.database.execute("UPDATE pgq_ops.watch SET began_at = now() - interval '1 d', last_at = now()")
 
 
 def told(flight: Flight, *, at: str | None = None) -> str:
@@ -106,6 +112,26 @@ def test_turns_that_name_the_same_stand_together_against_one_that_stood_longer_t
     episode(flight, *both, (blamed("other-job", 7, 9_000), 150), (blamed("mild", 8, 100, "warning"), 3_000))
     assert found(flight)["evidence"]["holder"]["name"] == "report-job"
     assert found(flight)["severity"] == "critical"
+
+
+def test_a_time_in_which_nobody_looked_makes_nobody_the_guilty(flight: Flight) -> None:
+    flight.look(blamed("innocent", 7, 4_100))
+    move(flight, 100)
+    flight.look(blamed("innocent", 7, 4_100), after=100)
+    move(flight, 7_200)  # the agent is down, looks again, and writes the turn a minute later
+    flight.other().look(blamed("report-job", 4242, 4_100), after=100)
+    for _ in range(10):
+        move(flight, 60)
+        flight.look(blamed("report-job", 4242, 4_100), after=60)
+    move(flight, 10)
+    flight.look(after=10)
+    one, text = found(flight), told(flight)
+    assert one["evidence"]["holder"]["name"] == "report-job"
+    first, second = one["turns"]
+    assert first["stood_seconds"] > 7_200
+    assert first["watched_seconds"] == pytest.approx(220, abs=6)
+    assert second["stood_seconds"] == pytest.approx(second["watched_seconds"], abs=6)
+    assert is_told("critical, for <> (an agent looked for <> of it): claims", text, 7_320, 220)
 
 
 def test_of_several_holders_the_one_that_is_named_first_counts(flight: Flight) -> None:
@@ -205,6 +231,7 @@ def test_what_came_and_went_says_how_long_it_was_there_for_certain(flight: Fligh
         move(flight, seconds)
         flight.look()
         move(flight, 100)
+    watched_throughout(flight)
     text, one = told(flight), found(flight)
     assert one["lasted_seconds"] == pytest.approx(1_240, abs=6)
     assert one["there_at_least_seconds"] == pytest.approx(940, abs=6)
