@@ -50,7 +50,7 @@ def reap_commands(look: Look, *options: str) -> str:
     commands = [command("pgq-ops", "reap", operands=[look.table.name], options=one.split()) for one in options or ("",)]
     if look.section:
         first = "# a command that changes the table needs a file that describes it; in pgq-ops.toml:"
-        commands = [first, look.section, "# then:", *commands]
+        commands = [first, look.section, "# then, in a shell:", *commands]
     return "\n".join(commands)
 
 

@@ -21,4 +21,4 @@ def acting(facts: JobFacts, *commands: str) -> tuple[str, ...]:
     if not facts.section:
         return commands
     first = "# a command that changes the table needs a file that describes it; in pgq-ops.toml:"
-    return (first, *facts.section.splitlines(), "# then:", *commands)
+    return (first, *facts.section.splitlines(), "# then, in a shell:", *commands)

@@ -92,4 +92,8 @@ def test_without_a_file_a_table_that_looks_like_a_preset_s_is_told_with_what_to_
     result = why(database, tmp_path, "1", toml="")
     assert (result.returncode, result.stderr) == (0, "")
     lines = [line.strip() for line in result.stdout.splitlines()]
-    assert lines.index('preset = "lease"') < lines.index("# then:") < lines.index("pgq-ops reap demo_queue_jobs")
+    assert (
+        lines.index('preset = "lease"')
+        < lines.index("# then, in a shell:")
+        < lines.index("pgq-ops reap demo_queue_jobs")
+    )
