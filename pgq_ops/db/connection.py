@@ -107,7 +107,7 @@ _CHECK_CLIENT = "SET client_connection_check_interval = '2s'"
 _BOUND = """
 SELECT pg_catalog.set_config('statement_timeout', %(statement_ms)s::text, false),
        pg_catalog.set_config('lock_timeout', greatest(1, least(%(lock_ms)s, extract(epoch FROM
-           pg_catalog.current_setting('deadlock_timeout')::interval) * 500))::int::text, false)
+           pg_catalog.current_setting('deadlock_timeout')::interval) * 500.0))::int::text, false)
 """
 
 

@@ -86,9 +86,9 @@ class ReapChanges:
         base, longest = backoff.base.total_seconds(), backoff.max.total_seconds()
         exponent = 0 if backoff.factor == 1 else max(0, math.ceil(math.log(longest / base, backoff.factor)))
         return sql.SQL(
-            "(LEAST({max}, {base} * pg_catalog.power({factor},"
+            "(LEAST({max}, {base}::float8 * pg_catalog.power({factor},"
             " LEAST(GREATEST({attempts}, 0), {exponent})::double precision))"
-            " * (1.0 - {jitter} * pg_catalog.random()))::double precision"
+            " * (1.0::float8 - {jitter}::float8 * pg_catalog.random()))::double precision"
         ).format(
             max=literal(longest),
             base=literal(base),

@@ -16,8 +16,8 @@ LONGEST = 300
 # Leading white space of an error is none of it, and a first line that is empty tells nothing.
 _FIRST_LINE = sql.SQL("pg_catalog.split_part(pg_catalog.left(pg_catalog.ltrim({}, E' \\t\\r\\n'), {}), E'\\n', 1)")
 _OF_JSON = sql.SQL(
-    "(SELECT COALESCE(pgq_ops_first.error ->> 'error', pgq_ops_first.error ->> 'message',"
-    " pgq_ops_first.error #>> '{{}}') FROM (SELECT {first} AS error) AS pgq_ops_first)"
+    "(SELECT COALESCE(pgq_ops_first.error ->> 'error'::text, pgq_ops_first.error ->> 'message'::text,"
+    " pgq_ops_first.error #>> '{{}}'::text[]) FROM (SELECT {first} AS error) AS pgq_ops_first)"
 )
 # A `json` may hold a character that no text of PostgreSQL can: then it is shown as it is written.
 _UNLESS_NUL = sql.SQL("CASE WHEN pg_catalog.strpos({error}::text, '\\u0000') > 0 THEN {error}::text ELSE {text} END")

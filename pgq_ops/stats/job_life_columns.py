@@ -119,7 +119,7 @@ def _times(table: JobTable, policy: QueuePolicy) -> dict[str, sql.Composable]:
         moments["lease_expires_at"] = LeaseTerms(table, (policy,)).expires_at()
     named: dict[str, sql.Composable] = {}
     for name, moment in moments.items():
-        named[name] = sql.SQL("pg_catalog.to_jsonb({}) #>> '{{}}'").format(moment)
+        named[name] = sql.SQL("pg_catalog.to_jsonb({}) #>> '{{}}'::text[]").format(moment)
         named[f"{name}_seconds"] = sql.SQL(
             "(CASE WHEN pg_catalog.isfinite({0}) THEN extract(epoch FROM pg_catalog.now() - {0}) END)::float8"
         ).format(moment)

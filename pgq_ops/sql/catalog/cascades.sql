@@ -13,7 +13,7 @@ WITH RECURSIVE own AS (
     CROSS JOIN LATERAL (
         SELECT c.conrelid
         FROM pg_constraint AS c
-        WHERE c.confrelid = tree.oid AND c.contype = 'f' AND c.conparentid = 0 AND c.confdeltype = 'c'
+        WHERE c.confrelid = tree.oid AND c.contype = 'f' AND c.conparentid = 0::oid AND c.confdeltype = 'c'
         UNION ALL
         SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = tree.oid
     ) AS next(oid)
@@ -21,5 +21,5 @@ WITH RECURSIVE own AS (
 SELECT DISTINCT c.conname::text, c.conrelid::regclass::text, c.confdeltype::text,
        c.conrelid IN (SELECT own.oid FROM own)
 FROM tree JOIN pg_constraint AS c ON c.confrelid = tree.oid
-WHERE c.contype = 'f' AND c.conparentid = 0 AND c.confdeltype IN ('c', 'n', 'd')
+WHERE c.contype = 'f' AND c.conparentid = 0::oid AND c.confdeltype IN ('c', 'n', 'd')
 ORDER BY 2, 1

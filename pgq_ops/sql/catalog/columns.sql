@@ -3,7 +3,7 @@ WITH RECURSIVE typed AS (
     SELECT a.attnum, a.attname, a.attnotnull, a.attgenerated, a.attidentity, a.atttypid, a.atttypmod, a.atthasdef,
            a.atttypid AS base, a.atttypmod AS base_typmod, a.attnotnull AS never_null
     FROM pg_attribute AS a
-    WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE a.attrelid = %(oid)s::oid AND a.attnum > 0 AND NOT a.attisdropped
     UNION ALL
     SELECT d.attnum, d.attname, d.attnotnull, d.attgenerated, d.attidentity, d.atttypid, d.atttypmod, d.atthasdef,
            t.typbasetype, t.typtypmod, d.never_null OR t.typnotnull

@@ -4,7 +4,8 @@
 SELECT pair.source = pair.target
        OR pair.target IN ('text', 'character varying')
        OR EXISTS (SELECT FROM pg_cast AS c
-                  WHERE c.castsource = pg_catalog.to_regtype(pair.source) AND c.casttarget = pg_catalog.to_regtype(pair.target)
+                  WHERE c.castsource = pg_catalog.to_regtype(pair.source)::oid
+                    AND c.casttarget = pg_catalog.to_regtype(pair.target)::oid
                     AND c.castcontext = 'i' AND pair.target NOT IN ('name', 'real', 'double precision')) AS lossless
 FROM unnest(%(sources)s::text[], %(targets)s::text[]) WITH ORDINALITY AS pair(source, target, position)
 ORDER BY pair.position

@@ -5,7 +5,7 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT i.inhrelid FROM pg_inherits AS i JOIN tree ON i.inhparent = tree.oid
 )
-SELECT DISTINCT p.partrelid = %(oid)s AS top, p.partstrat::text AS strategy, k.position::int AS position, a.attname::text AS name
+SELECT DISTINCT p.partrelid = %(oid)s::oid AS top, p.partstrat::text AS strategy, k.position::int AS position, a.attname::text AS name
 FROM tree
 JOIN pg_partitioned_table AS p ON p.partrelid = tree.oid
 CROSS JOIN LATERAL pg_catalog.unnest(p.partattrs::int2[]) WITH ORDINALITY AS k(attnum, position)

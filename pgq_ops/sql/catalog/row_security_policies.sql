@@ -8,6 +8,6 @@ SELECT p.polname::text AS name, p.polcmd::text AS command,
            AND COALESCE(pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid), pg_catalog.pg_get_expr(p.polqual, p.polrelid), 'true')
                = 'true' AS anything
 FROM pg_policy AS p
-WHERE p.polrelid = %(oid)s
+WHERE p.polrelid = %(oid)s::oid
   AND (p.polroles = '{{0}}'::oid[]
-       OR EXISTS (SELECT FROM pg_catalog.unnest(p.polroles) AS r(oid) WHERE r.oid <> 0 AND pg_catalog.pg_has_role(r.oid, 'USAGE')))
+       OR EXISTS (SELECT FROM pg_catalog.unnest(p.polroles) AS r(oid) WHERE r.oid <> 0::oid AND pg_catalog.pg_has_role(r.oid, 'USAGE')))

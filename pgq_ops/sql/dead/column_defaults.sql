@@ -4,4 +4,4 @@ SELECT a.attname::text, d.text, d.text ~ '\(|^(CURRENT_|LOCALTIME|SESSION_USER|U
 FROM pg_attribute AS a
 JOIN pg_attrdef AS ad ON ad.adrelid = a.attrelid AND ad.adnum = a.attnum
 CROSS JOIN LATERAL (SELECT pg_catalog.pg_get_expr(ad.adbin, ad.adrelid) AS text) AS d
-WHERE a.attrelid = %(oid)s AND NOT a.attisdropped AND a.attgenerated = ''
+WHERE a.attrelid = %(oid)s::oid AND NOT a.attisdropped AND a.attgenerated = ''

@@ -6,8 +6,8 @@
 WITH locked AS MATERIALIZED (
 {take}
 ), taken AS MATERIALIZED (
-    SELECT locked.*, CASE WHEN %(rate)s::float8 > 0
-               THEN (%(before)s + pg_catalog.row_number() OVER () - pg_catalog.random()) / %(rate)s::float8
+    SELECT locked.*, CASE WHEN %(rate)s::float8 > 0::float8
+               THEN ((%(before)s + pg_catalog.row_number() OVER ())::float8 - pg_catalog.random()) / %(rate)s::float8
                ELSE 0 END AS pgq_ops_delay_seconds
     FROM locked
 ), removed AS (

@@ -12,9 +12,9 @@ WITH pgq_ops_back AS (
         summary = %(summary)s, evidence = %(evidence)s::jsonb, remedy = %(remedy)s, host = %(host)s, pid = %(pid)s
     WHERE f.closed_at IS NOT NULL
       AND f.id = (SELECT r.id FROM pgq_ops.finding AS r
-                  WHERE r.table_oid = %(table_oid)s AND r.job_table = %(job_table)s AND r.mode = %(mode)s
+                  WHERE r.table_oid = %(table_oid)s::oid AND r.job_table = %(job_table)s AND r.mode = %(mode)s
                     AND r.finding = %(finding)s
-                    AND r.closed_at > pg_catalog.now() - pg_catalog.make_interval(secs => %(ago)s + %(gone)s)
+                    AND r.closed_at > pg_catalog.now() - pg_catalog.make_interval(secs => %(ago)s::float8 + %(gone)s::float8)
                     AND NOT EXISTS (SELECT FROM pgq_ops.finding AS o
                                     WHERE o.table_oid = r.table_oid AND o.job_table = r.job_table AND o.mode = r.mode
                                       AND o.finding = r.finding AND o.closed_at IS NULL)

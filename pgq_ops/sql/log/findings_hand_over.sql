@@ -3,6 +3,6 @@
 -- what is there.
 UPDATE pgq_ops.finding AS f
 SET closed_at = f.last_seen_at
-WHERE f.table_oid = %(table_oid)s AND (f.mode <> %(mode)s OR f.job_table <> %(job_table)s)
+WHERE f.table_oid = %(table_oid)s::oid AND (f.mode <> %(mode)s OR f.job_table <> %(job_table)s)
   AND f.closed_at IS NULL
   AND f.last_seen_at < pg_catalog.now() - pg_catalog.make_interval(secs => %(gap)s)

@@ -6,4 +6,4 @@ CROSS JOIN LATERAL (
     SELECT l.summary, l.evidence, l.remedy, pg_catalog.count(*) OVER () AS number
     FROM pgq_ops.finding_change AS l WHERE l.finding_id = f.id ORDER BY l.at DESC LIMIT 1
 ) AS c
-WHERE f.table_oid = %(table_oid)s AND f.job_table = %(job_table)s AND f.mode = %(mode)s AND f.closed_at IS NULL
+WHERE f.table_oid = %(table_oid)s::oid AND f.job_table = %(job_table)s AND f.mode = %(mode)s AND f.closed_at IS NULL

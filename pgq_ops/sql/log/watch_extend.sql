@@ -5,7 +5,7 @@ WITH pgq_ops_longer AS (
     UPDATE pgq_ops.watch AS w
     SET last_at = pg_catalog.now(), host = %(host)s, pid = %(pid)s
     WHERE w.id = (SELECT l.id FROM pgq_ops.watch AS l
-                  WHERE l.table_oid = %(table_oid)s AND l.job_table = %(job_table)s AND l.mode = %(mode)s
+                  WHERE l.table_oid = %(table_oid)s::oid AND l.job_table = %(job_table)s AND l.mode = %(mode)s
                     AND l.last_at > pg_catalog.now() - pg_catalog.make_interval(secs => %(gap)s)
                   ORDER BY l.last_at DESC LIMIT 1)
     RETURNING w.id

@@ -8,5 +8,5 @@
         FROM pg_inherits AS i JOIN pgq_ops_above AS below ON i.inhrelid = below.pgq_ops_oid
         WHERE NOT i.inhdetachpending
     )
-    SELECT pg_catalog.to_regclass({name}) = {leaf}::oid AND {table}::oid IN (SELECT pgq_ops_oid FROM pgq_ops_above)
+    SELECT pg_catalog.to_regclass({name})::oid = {leaf}::oid AND {table}::oid IN (SELECT pgq_ops_oid FROM pgq_ops_above)
 )

@@ -8,7 +8,7 @@ BEGIN
         CREATE SCHEMA pgq_ops;
         COMMENT ON SCHEMA pgq_ops IS 'What pgq-ops remembers between its runs';
     END IF;
-    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = pg_catalog.to_regclass('pgq_ops.schema_version')) THEN
+    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = pg_catalog.to_regclass('pgq_ops.schema_version')::oid) THEN
         CREATE TABLE pgq_ops.schema_version (
             version integer PRIMARY KEY,
             name text NOT NULL,

@@ -24,6 +24,6 @@ JOIN pg_class AS r ON r.oid = k.conrelid
 JOIN pg_namespace AS rn ON rn.oid = r.relnamespace
 JOIN pg_class AS f ON f.oid = k.confrelid
 JOIN pg_namespace AS fn ON fn.oid = f.relnamespace
-WHERE k.contype = 'f' AND k.conparentid = 0
+WHERE k.contype = 'f' AND k.conparentid = 0::oid
   AND (k.conrelid IN (SELECT tree.oid FROM tree) OR k.confrelid IN (SELECT tree.oid FROM tree))
 ORDER BY 2 DESC, 3, 4, 1

@@ -4,20 +4,20 @@
 WITH RECURSIVE number AS (
     SELECT a.attrelid, a.attnum, a.atttypid AS type
     FROM pg_attribute AS a
-    WHERE a.attrelid = %(oid)s AND a.attname = %(column)s AND NOT a.attisdropped
+    WHERE a.attrelid = %(oid)s::oid AND a.attname = %(column)s AND NOT a.attisdropped
     UNION ALL
     SELECT number.attrelid, number.attnum, t.typbasetype
     FROM number JOIN pg_type AS t ON t.oid = number.type AND t.typtype = 'd'
 ), sequences AS (
     SELECT d.objid AS oid
-    FROM number JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = number.attrelid
-                                   AND d.refobjsubid = number.attnum AND d.classid = 'pg_class'::regclass
+    FROM number JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass::oid AND d.refobjid = number.attrelid
+                                   AND d.refobjsubid = number.attnum AND d.classid = 'pg_class'::regclass::oid
     WHERE d.deptype IN ('i', 'a')
     UNION
     SELECT d.refobjid
     FROM number
     JOIN pg_attrdef AS f ON f.adrelid = number.attrelid AND f.adnum = number.attnum
-    JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass::oid AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass::oid
 )
 SELECT pg_catalog.format_type(number.type, -1), n.nspname::text, c.relname::text, s.seqmax, s.seqcycle,
        CASE WHEN pg_catalog.has_sequence_privilege(c.oid, 'SELECT, USAGE') THEN pg_catalog.pg_sequence_last_value(c.oid) END,

@@ -33,5 +33,5 @@ JOIN pg_class AS c ON c.oid = x.indexrelid
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_class AS t ON t.oid = x.indrelid
 JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
-LEFT JOIN (SELECT DISTINCT o.conindid FROM pg_constraint AS o WHERE o.conindid <> 0) AS k ON k.conindid = x.indexrelid
+LEFT JOIN (SELECT DISTINCT o.conindid FROM pg_constraint AS o WHERE o.conindid <> 0::oid) AS k ON k.conindid = x.indexrelid
 ORDER BY n.nspname, c.relname

@@ -15,7 +15,7 @@ JOIN pg_am AS m ON m.oid = c.relam
 JOIN pg_attribute AS a ON a.attrelid = tree.oid AND a.attname = ANY (%(columns)s::text[])
 WHERE (a.attnum = ANY (i.indkey::int2[])
        OR EXISTS (SELECT FROM pg_depend AS d
-                  WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-                    AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tree.oid AND d.refobjsubid = a.attnum))
+                  WHERE d.classid = 'pg_class'::regclass::oid AND d.objid = i.indexrelid
+                    AND d.refclassid = 'pg_class'::regclass::oid AND d.refobjid = tree.oid AND d.refobjsubid = a.attnum))
   AND (m.amname <> 'brin' OR pg_catalog.current_setting('server_version_num')::int < 160000)
 ORDER BY 1, 2, 3

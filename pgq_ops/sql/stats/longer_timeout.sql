@@ -5,6 +5,6 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT i.inhrelid FROM pg_inherits AS i JOIN tree ON i.inhparent = tree.oid
 ), bound AS (
-    SELECT extract(epoch FROM pg_catalog.current_setting('statement_timeout')::interval) * 1000 AS ms
+    SELECT extract(epoch FROM pg_catalog.current_setting('statement_timeout')::interval) * 1000.0 AS ms
 )
-SELECT pg_catalog.set_config('statement_timeout', (ms + (SELECT pg_catalog.count(*) FROM tree))::int::text, true) FROM bound WHERE ms > 0
+SELECT pg_catalog.set_config('statement_timeout', (ms + (SELECT pg_catalog.count(*)::numeric FROM tree))::int::text, true) FROM bound WHERE ms > 0::numeric

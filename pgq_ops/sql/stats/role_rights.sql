@@ -9,4 +9,4 @@ SELECT r.rolname::text, r.rolsuper, pg_catalog.pg_has_role('pg_read_all_stats', 
            OR CASE WHEN %(maintain)s::boolean THEN pg_catalog.has_table_privilege(c.oid, %(maintain_name)s) ELSE false END,
        pg_catalog.pg_has_role(c.relowner, 'MEMBER')
 FROM pg_class AS c JOIN pg_roles AS r ON r.rolname = current_user
-WHERE c.oid = %(oid)s
+WHERE c.oid = %(oid)s::oid

@@ -5,7 +5,7 @@ WITH written AS (
     SELECT w.setrole, w.setdatabase, pg_catalog.split_part(e.entry, '=', 1) AS name,
            pg_catalog.substr(e.entry, pg_catalog.strpos(e.entry, '=') + 1) AS value
     FROM pg_db_role_setting AS w CROSS JOIN LATERAL pg_catalog.unnest(w.setconfig) AS e(entry)
-    WHERE w.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database()))
+    WHERE w.setdatabase IN (0::oid, (SELECT d.oid FROM pg_database AS d WHERE d.datname = pg_catalog.current_database()))
 ), server AS (
     SELECT s.name, COALESCE(s.unit, '') AS unit,
            CASE WHEN NOT EXISTS (SELECT FROM written AS w JOIN pg_roles AS r ON r.oid = w.setrole
@@ -18,10 +18,10 @@ FROM pg_catalog.unnest(%(roles)s::oid[]) AS roles(oid)
 CROSS JOIN server
 LEFT JOIN LATERAL (
     SELECT w.value,
-           CASE WHEN w.setrole <> 0 AND w.setdatabase <> 0 THEN 'role in database' WHEN w.setrole <> 0 THEN 'role'
-                WHEN w.setdatabase <> 0 THEN 'database' ELSE 'all roles' END AS source
+           CASE WHEN w.setrole <> 0::oid AND w.setdatabase <> 0::oid THEN 'role in database' WHEN w.setrole <> 0::oid THEN 'role'
+                WHEN w.setdatabase <> 0::oid THEN 'database' ELSE 'all roles' END AS source
     FROM written AS w
-    WHERE w.name = server.name AND w.setrole IN (0, roles.oid)
-    ORDER BY (w.setrole <> 0) DESC, (w.setdatabase <> 0) DESC
+    WHERE w.name = server.name AND w.setrole IN (0::oid, roles.oid)
+    ORDER BY (w.setrole <> 0::oid) DESC, (w.setdatabase <> 0::oid) DESC
     LIMIT 1
 ) AS own ON true

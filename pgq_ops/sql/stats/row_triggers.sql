@@ -13,7 +13,7 @@ SELECT t.tgname::text, n.nspname::text, c.relname::text, f.proname::text,
        f.prosrc ~* '\m(pg_notify|notify)\M',
        t.tgtype & 2 > 0 AND f.prosrc ~* '\mreturn\s+null\M'
 FROM tree
-JOIN pg_trigger AS t ON t.tgrelid = tree.oid AND NOT t.tgisinternal AND t.tgparentid = 0
+JOIN pg_trigger AS t ON t.tgrelid = tree.oid AND NOT t.tgisinternal AND t.tgparentid = 0::oid
 JOIN pg_class AS c ON c.oid = t.tgrelid
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_proc AS f ON f.oid = t.tgfoid

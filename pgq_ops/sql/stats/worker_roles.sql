@@ -19,7 +19,7 @@ SELECT r.oid::bigint, r.rolname::text, r.rolsuper,
              FROM pg_policy AS p
              WHERE p.polrelid = c.oid AND p.polpermissive
                AND EXISTS (SELECT FROM pg_catalog.unnest(p.polroles) AS w(oid)
-                           WHERE w.oid = 0 OR pg_catalog.pg_has_role(r.oid, w.oid, 'USAGE'))) AS policies
+                           WHERE w.oid = 0::oid OR pg_catalog.pg_has_role(r.oid, w.oid, 'USAGE'))) AS policies
 FROM pg_class AS c
 CROSS JOIN pg_roles AS r
 LEFT JOIN sessions AS s ON s.oid = r.oid
@@ -32,7 +32,7 @@ CROSS JOIN LATERAL (
                    HAVING pg_catalog.array_agg(b.attname::text) @> %(written)s::text[]
                       AND pg_catalog.array_agg(b.attname::text) <@ %(written)s::text[]) AS ours
 ) AS granted
-WHERE c.oid = %(oid)s AND r.rolcanlogin
+WHERE c.oid = %(oid)s::oid AND r.rolcanlogin
   AND (s.here > 0 OR NOT r.rolsuper AND (r.oid = c.relowner OR s.ours IS NOT TRUE AND NOT granted.ours))
   AND pg_catalog.has_any_column_privilege(r.oid, c.oid, 'UPDATE')
 ORDER BY s.here DESC NULLS LAST, r.rolname

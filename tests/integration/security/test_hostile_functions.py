@@ -1,4 +1,4 @@
-"""Functions that somebody creates in a schema on the search path, each a better match than PostgreSQL's own."""
+"""Functions and operators that somebody creates on the search path, each a better match than PostgreSQL's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ TABLE = """
         available_at timestamptz NOT NULL DEFAULT now(), lease_until timestamptz, claimed_by text,
         claim_version bigint NOT NULL DEFAULT 0, attempts integer NOT NULL DEFAULT 0,
         created_at timestamptz NOT NULL DEFAULT now(), finished_at timestamptz, error text, queue text
-    );
+    ) PARTITION BY RANGE (id);
+    CREATE TABLE jobs_1 PARTITION OF jobs FOR VALUES FROM (0) TO (1000);
     INSERT INTO jobs (status, attempts, lease_until, claimed_by, queue, error, finished_at) VALUES
         ('running', 1, now() - interval '1 minute', 'gone', 'a', NULL, NULL), ('pending', 0, NULL, NULL, 'b', NULL, NULL),
         ('running', 9, now() - interval '1 minute', 'gone', 'a', 'oh', NULL), ('failed', 5, NULL, 'w', 'a', 'no', now())
@@ -49,6 +50,29 @@ OWN = """
       AND p.proname = ANY (%s)
 """
 TRAP = "LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+# Each operator for each pair of types for which PostgreSQL has none, and would look for the next best.
+OPERATORS = """
+DO $traps$
+DECLARE
+    a text; b text; name text; answer text;
+    kinds text[] := '{oid,smallint,integer,bigint,numeric,double precision,text,name,varchar,regclass,timestamptz,interval,xid,'
+        'jsonb}';
+BEGIN
+    FOREACH a IN ARRAY kinds LOOP FOREACH b IN ARRAY kinds LOOP
+        FOREACH answer IN ARRAY '{boolean,numeric,interval,text}'::text[] LOOP
+            EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %s LANGUAGE plpgsql AS %L', 'for_' || answer, a, b,
+                           answer, 'BEGIN RETURN NULL; END');
+        END LOOP;
+        FOREACH name IN ARRAY '{=,<>,<,>,<=,>=,~~,+,-,*,/,||,->>,#>>}'::text[] LOOP
+            CONTINUE WHEN EXISTS (SELECT FROM pg_operator WHERE oprname = name AND oprleft = a::regtype AND oprright = b::regtype);
+            answer := CASE WHEN name !~ '^([-+*/]|\\|\\||->|->>|#>>)$' THEN 'boolean' WHEN name !~ '^[-+*/]$' THEN 'text'
+                           WHEN a || b ~ 'time|interval' THEN 'interval' ELSE 'numeric' END;
+            EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.%I)', name, a, b,
+                           'for_' || answer);
+        END LOOP;
+    END LOOP; END LOOP;
+END $traps$
+"""
 COMMANDS = [
     "config check",
     "inspect",
@@ -101,6 +125,8 @@ def trapped(
     database.execute(TABLE)
     install(database.connect())
     set_traps(database)
+    if request.param == "public":
+        database.execute(OPERATORS)
     database.execute(f'ALTER DATABASE "{database.name}" SET search_path = {request.param}')
     database.execute(f"ALTER DATABASE \"{database.name}\" SET track_functions = 'all'")
     (tmp_path / "pgq-ops.toml").write_text(TOML, encoding="utf-8")
@@ -109,7 +135,7 @@ def trapped(
     return database
 
 
-def test_no_command_of_a_superuser_calls_a_function_of_somebody_elses(
+def test_no_command_of_a_superuser_calls_a_function_or_operator_of_somebody_elses(
     trapped: Database, make_role: Roles, capfd: pytest.CaptureFixture[str]
 ) -> None:
     role = make_role("agent")
@@ -129,6 +155,6 @@ def called(database: Database) -> set[str]:
     counted = database.rows(
         "SELECT pg_catalog.pg_stat_clear_snapshot() IS NULL, funcid, calls FROM pg_stat_user_functions"
     )
-    names = "SELECT oid, proname || '(' || pg_catalog.pg_get_function_identity_arguments(oid) || ')' FROM pg_catalog.pg_proc"
-    named = dict(database.rows(names))
-    return {named[oid] for _, oid, calls in counted if calls}
+    named = "SELECT oid, proname, pg_catalog.pg_get_function_identity_arguments(oid) FROM pg_catalog.pg_proc"
+    names = {oid: f"{name}({arguments})" for oid, name, arguments in database.rows(named)}
+    return {names[oid] for _, oid, calls in counted if calls}
