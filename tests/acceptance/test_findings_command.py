@@ -61,6 +61,7 @@ def test_an_observing_agent_of_the_least_rights_writes_down_what_the_command_tel
     assert "CRITICAL  not-reaped  from 20" in text
     assert "  pgq-ops reap jobs\n" in text
     assert "UTC" in text.splitlines()[1]
+    assert max(map(len, text.splitlines())) <= 80, "sentences are broken in a pipe too"
     assert database.value("SELECT count(*) FROM pgq_ops.task") == 0, "whoever observes writes nothing else"
 
 
