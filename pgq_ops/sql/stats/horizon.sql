@@ -1,11 +1,11 @@
 -- What can keep VACUUM from removing dead rows: sessions with a transaction id or a snapshot, or that do not tell what
--- they do (`disabled`; this session is among them,
--- and alone has `visible`: whether the role sees others' states and times, which are NULL without), prepared
--- transactions, replication slots; also who sends WAL and who vacuums, by pid; a row `recovery` on a standby. No more rows than the server has places
--- for. `began` in epoch seconds as text; `xid_age`, `own_age` (of a transaction that wrote) and `catalog_age` in
--- transactions; `database` by name (1262 is pg_database, which takes longer to join). Left out: parallel workers, which
--- hold nothing that their leader does not; a lazy VACUUM that still waits for its lock (it holds nothing, and is not
--- among those that vacuum yet); slots that are invalidated. `inactive_since` is there from 17 on.
+-- they do (`disabled`; this session is among them, and alone has `visible`: whether the role sees others' states and
+-- times, which are NULL without), prepared transactions, replication slots; also who sends WAL and who vacuums, by pid;
+-- a row `recovery` on a standby. No more rows than the server has places for. `began` in epoch seconds as text;
+-- `xid_age`, `own_age` (of a transaction that wrote) and `catalog_age` in transactions; `database` by name (1262 is
+-- pg_database, which takes longer to join). Left out: parallel workers, which hold nothing that their leader does not;
+-- a lazy VACUUM that still waits for its lock (it holds nothing, and is not among those that vacuum yet); slots that
+-- are invalidated. `inactive_since` is there from 17 on.
 SELECT 'session', a.pid, a.application_name, pg_catalog.pg_get_userbyid(a.usesysid)::text, a.state, a.backend_type,
        extract(epoch FROM a.xact_start)::text,
        greatest(pg_catalog.age(a.backend_xid), pg_catalog.age(a.backend_xmin)), pg_catalog.age(a.backend_xid),

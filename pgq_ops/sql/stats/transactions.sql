@@ -1,9 +1,10 @@
 -- The client sessions of this database with an open transaction, the longest first, our own left out, and those that
--- vacuum or build an index concurrently: these take hours by their nature, and are no transaction of a client's.
--- Each row begins with whether the role sees other sessions, how many of them wait for a lock, and how many clients'
--- sessions do not tell what they do (track_activities is off); without sessions there is one row with nothing else. Ours
--- are those of our own role that are called so: a name anybody may take. A start is exact (epoch seconds as text); durations are seconds by the
--- database's clock. The function behind pg_stat_activity is asked once: two looks at the view take thrice as long.
+-- vacuum or build an index concurrently: these take hours by their nature, and are no transaction of a client's. Each
+-- row begins with whether the role sees other sessions, how many of them wait for a lock, and how many clients'
+-- sessions do not tell what they do (track_activities is off); without sessions there is one row with nothing else.
+-- Ours are those of our own role that are called so: a name anybody may take. A start is exact (epoch seconds as text);
+-- durations are seconds by the database's clock. The function behind pg_stat_activity is asked once: two looks at the
+-- view take thrice as long.
 WITH seen AS MATERIALIZED (
     SELECT s.pid, s.usesysid, s.application_name, s.client_addr, s.state, s.xact_start, s.state_change, s.backend_xid,
            s.backend_xmin, s.query, s.backend_type, s.wait_event_type

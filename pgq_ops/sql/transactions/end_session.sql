@@ -1,8 +1,9 @@
--- The session %(pid)s, if it is still in the transaction that began at %(started)s (exactly: epoch seconds as text), and
--- whether it may be ended: never one of ours (of our own role, and called so), of another database, of anybody but a client, of a superuser; and where
--- %(idle_seconds)s is not NULL, only one that has been idle in its transaction for so many seconds. With %(act)s that
--- session is ended, by the same look that found it, and waited for up to %(wait_ms)s milliseconds: `ended` says whether
--- it is gone. One row: whether somebody has that pid whom the role cannot see, then the session, NULL where it is gone.
+-- The session %(pid)s, if it is still in the transaction that began at %(started)s (exactly: epoch seconds as text),
+-- and whether it may be ended: never one of ours (of our own role, and called so), of another database, of anybody but
+-- a client, of a superuser; and where %(idle_seconds)s is not NULL, only one that has been idle in its transaction for
+-- so many seconds. With %(act)s that session is ended, by the same look that found it, and waited for up to %(wait_ms)s
+-- milliseconds: `ended` says whether it is gone. One row: whether somebody has that pid whom the role cannot see, then
+-- the session, NULL where it is gone.
 WITH found AS MATERIALIZED (
     SELECT s.pid, s.datname, s.application_name, COALESCE(s.usename::text, '') AS role, s.state, s.xact_start,
            s.state_change, s.backend_type, s.usesysid, COALESCE(u.rolsuper, false) AS superuser,
