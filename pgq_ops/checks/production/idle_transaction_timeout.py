@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.role_judgement import RoleJudgement, alter_roles, judge_roles, named, shown
+from pgq_ops.checks.production.role_judgement import UNSEEN, RoleJudgement, alter_roles, judge_roles, named, shown
 from pgq_ops.checks.production.verdict import found, passed
 from pgq_ops.units import format_duration
 
@@ -30,7 +30,9 @@ def check(examination: Examination) -> Verdict:
         return judgement
     if not judgement.bad:
         longest = max(_bound(role) or 0.0 for role in judgement.judged)
-        return passed(f"{judgement.names}: an idle transaction is ended after {format_duration(longest)} at most")
+        return passed(
+            f"{judgement.names}: an idle transaction is ended after {format_duration(longest)} at most{UNSEEN}"
+        )
     remedy = alter_roles(examination, judgement.bad, f"{_SETTING} = '1min'")
     return found(
         Finding(

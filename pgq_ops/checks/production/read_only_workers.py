@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.role_judgement import RoleJudgement, alter_roles, judge_roles, named, shown
+from pgq_ops.checks.production.role_judgement import UNSEEN, RoleJudgement, alter_roles, judge_roles, named, shown
 from pgq_ops.checks.production.verdict import found, passed
 from pgq_ops.stats import server_state
 
@@ -36,7 +36,7 @@ def check(examination: Examination) -> Verdict:
     if not isinstance(judgement, RoleJudgement):
         return judgement
     if not judgement.bad:
-        return passed(f"{judgement.names}: the server is a primary, and {_SETTING} is off")
+        return passed(f"{judgement.names}: the server is a primary, and {_SETTING} is off{UNSEEN}")
     return found(
         Finding(
             ID,

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pgq_ops.stats.worker_roles import WorkerRole
 
 
+# What ends a passed point: the settings that sessions begin with are all that others see of them.
+UNSEEN = "; what a session sets for itself is not seen"
+
+
 @dataclass(frozen=True, slots=True)
 class RoleJudgement:
     """The roles that can work the table, by what was found of each."""

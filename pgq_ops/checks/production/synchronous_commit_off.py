@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.role_judgement import RoleJudgement, alter_roles, judge_roles, named, shown
+from pgq_ops.checks.production.role_judgement import UNSEEN, RoleJudgement, alter_roles, judge_roles, named, shown
 from pgq_ops.checks.production.verdict import found, passed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def check(examination: Examination) -> Verdict:
         return judgement
     if not judgement.bad:
         values = sorted({str(role.settings[_SETTING].value) for role in judgement.judged})
-        return passed(f"{judgement.names}: {_SETTING} is {' or '.join(values)}")
+        return passed(f"{judgement.names}: {_SETTING} is {' or '.join(values)}{UNSEEN}")
     return found(
         Finding(
             ID,

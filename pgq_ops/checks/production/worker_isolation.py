@@ -52,13 +52,12 @@ def check(examination: Examination) -> Verdict:
 def _by_statements(examination: Examination, judgement: RoleJudgement) -> Verdict:
     """What the roles' own statements ask for; the driver of a worker asks in each transaction."""
     begin = f"so begin the sessions of {judgement.names}"
-    unseen = f"{begin}; whether a transaction asks for another level is not seen"
     seen = examination.fact(table_statements.read)
     if seen.why_not:
-        return unknown(f"{unseen}: {seen.why_not}", seen.remedy)
+        return unknown(seen.why_not, seen.remedy)
     levels = examination.fact(isolation_statements.read)
     if not levels.counted:
-        return unknown(f"{unseen}: pg_stat_statements.track_utility is off", _TRACK)
+        return unknown(f"{begin}; what transactions ask for is not counted (track_utility)", _TRACK)
     names = {role.name for role in judgement.judged}
     asked = [one for one in levels.statements if one.role in names]
     claimed = sum(one.calls for one in claims(seen, examination.table) if one.role in names)

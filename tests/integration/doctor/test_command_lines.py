@@ -54,7 +54,8 @@ def test_points_that_cannot_be_checked_for_one_reason_share_it(jobs: Database, t
     text = text_of(report_of(jobs, tmp_path), None)
     assert text.count("CREATE EXTENSION pg_stat_statements;") == 1
     assert (
-        "  One statement selects and marks a job; A job is completed only under its own claim:"
+        "  Workers run at Read Committed; One statement selects and marks a job;"
+        " A job is completed only under its own claim:"
         " the extension pg_stat_statements is not here\n    CREATE EXTENSION pg_stat_statements;\n"
     ) in text
 

@@ -23,6 +23,7 @@ from tests.support.agent import wait_until
 from tests.support.doctor_points import Doctor, doctor, remedies
 
 if TYPE_CHECKING:
+    from pgq_ops.checks.production.registry import Point
     from tests.support.database import Database
     from tests.support.roles import Roles
 
@@ -221,6 +222,13 @@ def test_it_does_not_matter_who_is_connected_just_then(jobs: Database, worker: s
     assert listening(jobs).finding(tcp_keepalives) == before
     for session in sessions:
         session.close()
+
+
+@pytest.mark.parametrize("point", [idle_transaction_timeout, read_only_workers, synchronous_commit_off])
+@pytest.mark.usefixtures("worker")
+def test_what_passes_by_the_settings_alone_says_that_no_more_was_seen(jobs: Database, point: Point) -> None:
+    set_for_all(jobs, "idle_in_transaction_session_timeout = '1min'")
+    assert doctor(jobs).passed(point).endswith("; what a session sets for itself is not seen")
 
 
 def test_workers_that_may_not_write_are_found(jobs: Database, worker: str) -> None:
