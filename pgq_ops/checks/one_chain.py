@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pgq_ops.checks.claim_plan import CLAIM_PLAN_CHANGED
 from pgq_ops.checks.blocked import BLOCKED_SESSIONS
+from pgq_ops.checks.claim_plan import CLAIM_PLAN_CHANGED
 from pgq_ops.checks.claim_timeout import CLAIM_TIMEOUT
 from pgq_ops.checks.claims_costly import CLAIMS_COSTLY
 from pgq_ops.checks.dead_rows import DEAD_ROWS
@@ -33,7 +33,8 @@ NAMING_THE_HOLDER = OF_SESSIONS | {HORIZON_HELD}
 def told_once(findings: Sequence[Finding]) -> list[Finding]:
     """The findings without those that say nothing but a link of the chain, where the chain is among them.
 
-    Those about sessions are left out of which `horizon-held`, or `blocked-sessions` at its end, names each one.
+    Those about sessions are left out of which `horizon-held`, or `blocked-sessions` at its end, names each one. Of a
+    changed plan and a missing index the worse is told, where that index mends both.
     """
     findings = _without_the_milder(findings)
     told = {name for one in findings if one.id in {HORIZON_HELD, BLOCKED_SESSIONS} for name in _named(one)}
