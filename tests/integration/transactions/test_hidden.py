@@ -10,11 +10,12 @@ from pgq_ops.checks.production import no_idle_transaction
 from pgq_ops.cli.inspection import vital_document
 from pgq_ops.cli.transactions_lines import lines
 from pgq_ops.cli.transactions_report import look
+from tests.support.agent import wait_until
 from tests.support.collecting import collection_of
 from tests.support.doctor_points import doctor
 from tests.support.inspection import loaded
 from tests.support.jobs import FIELD
-from tests.support.sessions import opened, pid, seen
+from tests.support.sessions import is_there, opened, pid, seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +35,12 @@ def hidden(jobs: Database) -> psycopg.Connection[object]:
     told = "SELECT state, xact_start, backend_xid IS NOT NULL FROM pg_stat_activity WHERE pid = %s"
     assert jobs.rows(told, [pid(session)]) == [("disabled", None, True)]
     return session
+
+
+def gone(database: Database, session: psycopg.Connection[object]) -> None:
+    number = pid(session)
+    session.close()
+    wait_until(lambda: not is_there(database, number), what="the session is gone")
 
 
 def test_what_they_hide_is_absent_and_told_not_0(jobs: Database, hidden: psycopg.Connection[object]) -> None:
@@ -57,7 +64,7 @@ def test_what_they_hide_is_absent_and_told_not_0(jobs: Database, hidden: psycopg
         1,
         0,
     )
-    hidden.close()
+    gone(jobs, hidden)
     collection.healthy()
     assert collection.value("session_visibility") == collection.value("idle_in_transaction_sessions") == 1
     assert "visibility-limited" not in collection.finding_ids()
@@ -74,7 +81,7 @@ def test_the_list_says_how_many_they_are(jobs: Database, tmp_path: Path) -> None
 
 def test_doctor_does_not_know_whether_they_are_idle(jobs: Database, hidden: psycopg.Connection[object]) -> None:
     assert "under track_activities = off" in doctor(jobs).unknown(no_idle_transaction)
-    hidden.close()
+    gone(jobs, hidden)
     assert doctor(jobs).passed(no_idle_transaction)
 
 
