@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 MAJORS ?= 14 15 16 17 18
 PG_DIR ?= .cache/postgres
-WORKERS ?= 2
+WORKERS ?= 3
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
@@ -25,7 +25,7 @@ venv: $(STAMP) ## make .venv with everything the other targets need
 demo: $(STAMP) ## run the demo: embedded PostgreSQL, real workers, the agent beside them
 	$(BIN)/pgq-ops demo
 
-test: $(STAMP) ## run all tests (WORKERS=2 processes, TESTS=tests)
+test: $(STAMP) ## run all tests (WORKERS=3 processes, TESTS=tests)
 	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
 
 lint: $(STAMP) ## ruff, the formatter's check, mypy, the layers

@@ -29,6 +29,9 @@ LOCKED = Family(
     ("database", "job_table"),
 )
 
+# Where one claim takes so long, for dead rows in the way or without an index, this look would take as long again.
+_DEAR_SECONDS = 0.03
+
 
 @dataclass(slots=True)
 class _Kept:
@@ -50,7 +53,7 @@ class ReadyLocked:
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look once; leaves it in the memory."""
         memory.ready_locked = None
-        if memory.claim is None or memory.claim.timed_out:
+        if memory.claim is None or memory.claim.timed_out or (memory.claim.seconds or 0.0) > _DEAR_SECONDS:
             return []
         kept: _Kept | None = memory.kept.get(self.name)
         if kept is None or kept.table is not table:
