@@ -1,8 +1,9 @@
 """A clock that only moves when it is told to, and dice that show what they are told, inside the database.
 
-In the one database, `pg_catalog.now()`, `clock_timestamp()` and `random()` are functions of the proof's, and PostgreSQL's
-own have other names: each database has its own catalog of functions. So the database's clock still decides everything, in every session and in the product's own
-statements, to the microsecond; rows that an open transaction has locked grow older too; and a run can be repeated.
+In the one database, `pg_catalog.now()`, `clock_timestamp()` and `random()` are functions of the proof's, and
+PostgreSQL's own have other names: each database has its own catalog of functions. So the database's clock still decides
+everything, in every session and in the product's own statements, to the microsecond; rows that an open transaction has
+locked grow older too; and a run can be repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ ALTER FUNCTION pg_catalog.now() RENAME TO now_of_the_server;
 ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_timestamp_of_the_server;
 ALTER FUNCTION pg_catalog.random() RENAME TO random_of_the_server;
 CREATE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
-CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT moment FROM proof.clock';
+CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+    AS 'SELECT moment FROM proof.clock';
 CREATE FUNCTION pg_catalog.random() RETURNS double precision LANGUAGE sql VOLATILE AS 'SELECT dice FROM proof.clock';
 """
 

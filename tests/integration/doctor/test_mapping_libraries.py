@@ -66,7 +66,9 @@ def test_whoever_may_only_look_gets_the_same_answers(
 ) -> None:
     database.execute(library.schema)
     database.execute(library.jobs)
-    database.execute("ANALYZE")  # what has just been written is counted by the second look at the latest, not by the first
+    database.execute(
+        "ANALYZE"
+    )  # what has just been written is counted by the second look at the latest, not by the first
     mine = examined(database, tmp_path, library)
     observer = make_role("observer", member_of=("pg_monitor",))
     statements = run("grants", observer, "--sql", cwd=tmp_path, variables={"PGQ_OPS_DSN": database.dsn}).stdout
