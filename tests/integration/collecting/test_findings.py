@@ -8,6 +8,7 @@ import pytest
 
 from pgq_ops.checks.look import ReapNews
 from tests.support.collecting import collection_of
+from tests.support.doctor_points import counted
 from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ EXPIRED = "INSERT INTO jobs (queue, status, lease_until) VALUES ('a', 'running',
 def test_a_healthy_table_has_no_findings(database: Database) -> None:
     create_field_table(database)
     database.execute("CREATE INDEX ON jobs (run_at, id) WHERE status = 'pending'")
-    database.execute("""
+    filled = """
         INSERT INTO jobs (queue, status, run_at, lease_until) VALUES ('a', 'pending', now(), NULL),
             ('a', 'running', now(), now() + interval '1 m'), ('a', 'done', now(), NULL), ('a', 'dead', now(), NULL)
-    """)
+    """
+    counted(database, filled, "SELECT pg_stat_get_tuples_inserted('jobs'::regclass) = 4")
     seen = collection_of(database)
     assert seen.collect(reaping=True).findings == ()
     assert seen.values("findings") == {}
