@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatIndex:
-    """An index, and the column of a heartbeat that it knows."""
+    """An index, and the column of a heartbeat that it knows; a `partitioned` one stands for those of the leaves."""
 
     schema: str
     name: str
     column: str
+    partitioned: bool = False
 
 
 def heartbeat_columns(table: JobTable) -> tuple[str, ...]:

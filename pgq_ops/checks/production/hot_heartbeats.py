@@ -73,9 +73,18 @@ def check(examination: Examination) -> Verdict:
             f"each heartbeat on {table} writes to all of its indexes, as {names} {indexes[0].column} in it",
             {"indexes": [f"{one.schema}.{one.name}" for one in indexes], "columns": list(columns)},
             "-- where nothing but the reaper reads it; first make the index on the key of the running jobs:\n"
-            + "\n".join(f"DROP INDEX CONCURRENTLY {plain(identifier(one.schema, one.name))};" for one in indexes),
+            + "\n".join(map(_dropped, indexes)),
         )
     )
+
+
+def _dropped(index: heartbeat_indexes.HeartbeatIndex) -> str:
+    """PostgreSQL drops a partitioned index only under locks, and none of its parts alone."""
+    name = plain(identifier(index.schema, index.name))
+    if not index.partitioned:
+        return f"DROP INDEX CONCURRENTLY {name};"
+    why = "-- it locks the table and all partitions: so it waits for 100 ms at most; again if that was too short"
+    return f"{why}\nSET lock_timeout = '100ms';\nDROP INDEX {name};"
 
 
 def _without_room(examination: Examination, updates: Updates) -> Verdict:

@@ -8,7 +8,7 @@ import pytest
 
 from pgq_ops.checks.production import hot_heartbeats
 from tests.support.agent import wait_until
-from tests.support.doctor_points import doctor
+from tests.support.doctor_points import BY_RUN_AT, doctor, remedies
 from tests.support.jobs import FIELD, create_field_table
 
 if TYPE_CHECKING:
@@ -76,6 +76,17 @@ def test_indexes_of_each_leaf_are_looked_at(database: Database) -> None:
         CREATE INDEX on_two ON jobs_2 (lease_until)
     """)
     assert doctor(database).finding(hot_heartbeats).evidence["indexes"] == ["public.on_two"]
+
+
+def test_a_partitioned_index_stands_for_its_parts_and_is_dropped_as_a_whole(database: Database) -> None:
+    database.execute(BY_RUN_AT)
+    database.execute("CREATE TABLE jobs_all PARTITION OF jobs DEFAULT")
+    database.execute('CREATE INDEX "of leases" ON jobs (lease_until)')
+    found = doctor(database).finding(hot_heartbeats)
+    assert found.evidence["indexes"] == ["public.of leases"]
+    for statement in remedies(found):
+        database.execute(statement)
+    assert doctor(database).passed(hot_heartbeats)
 
 
 def test_a_brin_index_stands_in_the_way_only_before_16(jobs: Database, pg_major: int) -> None:
