@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pgq_ops.stats.vacuum_settings import ServerAutovacuum, VacuumSettings
     from pgq_ops.stats.vacuum_watch import VacuumOutcome
 
+    Row = tuple[Any, ...]
+
 # A claim that steps over 5,000 dead entries reads 851 buffers, over 20,000 it reads 4,240 (postgres-facts.md).
 _BEARABLE_ROWS = 10_000
 # Autovacuum begins at the threshold; while it works, rows go on dying.
@@ -35,12 +37,11 @@ class LeafHealth:
 
     `live_rows` and `dead_rows` are None where the statistics do not tell: they were lost (`lost`), are not kept, or
     this is a standby. `vacuum_threshold`: dead rows beyond which autovacuum comes, by this table's own settings.
-    `autovacuum_enabled`: whether it comes for dead rows at all, by these settings and the server's. Times are epoch
-    seconds, by the database's clock. Sizes are the catalog's, as of the last vacuum or analyze, in bytes, TOAST
-    included; `sized` is false where there was none yet. `xid_age`: of relfrozenxid, `mxid_age` of relminmxid.
-
-    Where looks one after another tell it (else None): `over_seconds`, for how long there have been more than
-    `bearable_dead_rows` and no vacuum that removed them; `outcome`, of the last vacuum.
+    `autovacuum_enabled`: whether it comes for them at all. Times are epoch seconds, by the database's clock. Sizes are
+    the catalog's, as of the last vacuum or analyze (`sized`: there was one), in bytes, TOAST included; `toast_bytes` of
+    TOAST alone. `rows`: as the catalog has them, by which autovacuum reckons; below 0: not known. `xid_age`: of
+    relfrozenxid, `mxid_age` of relminmxid. Where looks one after another tell it (else None): `over_seconds`, for how
+    long there have been more than `bearable_dead_rows` and no vacuum that removed them; `outcome`, of the last vacuum.
     """
 
     oid: int
@@ -70,6 +71,8 @@ class LeafHealth:
     progress: VacuumProgress | None = None
     outcome: VacuumOutcome | None = None
     over_seconds: float | None = None
+    rows: float = -1.0
+    toast_bytes: int = 0
 
     @property
     def relation(self) -> Relation:
@@ -160,8 +163,7 @@ def read(connection: Connection, table: JobTable) -> TableHealth:
     # Where neither the catalog nor the counters know of any vacuum or analyze, the file may know of rows.
     never = [row[0] for row in rows if row[6] < 0 and not any(row[9:12])] if server.counts else []
     files = uncounted.read(connection, never)
-    leaves = [_leaf(row, server, running, files.get(row[0], File())) for row in rows]
-    leaves.sort(key=lambda leaf: (leaf.schema, leaf.name))
+    leaves = [_leaf(row, server, running, files.get(row[0], File())) for row in sorted(rows, key=lambda row: row[1:3])]
     return TableHealth(tuple(leaves), any(leaf.lost for leaf in leaves), at, server)
 
 
@@ -171,14 +173,12 @@ def _look(*, partitioned: bool) -> composing.SQL:
     return bounded.composed_once(sql.statement("stats/table_health", {"tables": tables}))
 
 
-def _leaf(
-    row: tuple[Any, ...], server: ServerAutovacuum, running: Mapping[int, VacuumProgress], file: File
-) -> LeafHealth:
+def _leaf(row: Row, server: ServerAutovacuum, running: Mapping[int, VacuumProgress], file: File) -> LeafHealth:
     oid, schema, name, toast, parameters, toast_parameters, rows, live, dead, *rest = row
-    *last, pages, index_pages, xid_age, mxid_age, inserted, updated, deleted, hot, vacuums = rest
+    *last, pages, index_pages, xid_age, mxid_age, inserted, updated, deleted, hot, vacuums, toast_pages = rest
     settings = server.settings.of_table(parameters)
     # A TOAST table without any parameter of its own is under those of its table.
-    toasted = settings if toast_parameters is None else server.settings.of_table(toast_parameters)
+    toast_settings = settings if toast_parameters is None else server.settings.of_table(toast_parameters)
     counted, new = server.counts, not any(last)
     last_vacuum, last_autovacuum, last_analyze = last if counted else (None, None, None)
     trust = uncounted.trust(rows, inserted, updated + deleted, file) if counted and new else Trust.TOLD
@@ -208,8 +208,10 @@ def _leaf(
         lost=lost,
         sized=rows >= 0 or (told and live == inserted == 0),
         settings=settings,
-        toast_autovacuum_enabled=toasted.enabled,
+        toast_autovacuum_enabled=toast_settings.enabled,
         progress=progress,
+        rows=rows,
+        toast_bytes=toast_pages * server.page_bytes,
     )
 
 
