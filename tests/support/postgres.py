@@ -22,7 +22,7 @@ from pgq_ops.demo.binaries import find_binaries
 from pgq_ops.demo.server import EmbeddedServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pgq_ops.demo.binaries import Binaries
 
@@ -59,25 +59,29 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """Start, or connect to, the server that the environment asks for; ended afterwards if it was started."""
+def running_server(settings: Mapping[str, str | int] | None = None) -> Iterator[Server]:
+    """Start, or connect to, the server that the environment asks for; ended afterwards if it was started.
+
+    `settings` are further ones of a server that is started here, not of one that is there already.
+    """
+    wanted = SETTINGS | dict(settings or {})
     if dsn := os.environ.get("PGQ_OPS_TEST_DSN"):
         yield Server(dsn, _major(dsn))
     elif image := os.environ.get("PGQ_OPS_TEST_IMAGE"):
-        with _container(image) as dsn:
+        with _container(image, wanted) as dsn:
             yield Server(dsn, _major(dsn))
     else:
         binaries = find_binaries()
-        with EmbeddedServer(SETTINGS | _preload(binaries), binaries, _memory()) as embedded:
+        with EmbeddedServer(wanted | _preload(binaries), binaries, _memory()) as embedded:
             yield Server(embedded.dsn(), binaries.major, embedded)
 
 
 @contextmanager
-def _container(image: str) -> Iterator[str]:
+def _container(image: str, wanted: Mapping[str, str | int]) -> Iterator[str]:
     # Slow to import, and needed here only.
     from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415
 
-    settings = SETTINGS | {"shared_preload_libraries": _STATEMENTS_LIBRARY}
+    settings = {**wanted, "shared_preload_libraries": _STATEMENTS_LIBRARY}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     # No word, as the default `test` is: it is masked wherever it appears.
     password = secrets.token_hex(12)

@@ -11,7 +11,7 @@ import pytest
 from pgq_ops.demo.server import EmbeddedServer
 from tests.support.agent import wait_until
 from tests.support.database import Database
-from tests.support.postgres import Server
+from tests.support.postgres import Server, running_server
 from tests.support.standby import caught_up, query, standby_of
 from tests.support.vacuuming import Ground
 
@@ -55,6 +55,13 @@ class Pair:
                 cursor = connection.execute(statement.encode())
                 found = found or (cursor.fetchall() if cursor.description else [])
         return found
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One of these tests' own, to which no autovacuum comes: its snapshot would be older than what a test lets go of."""
+    with running_server({"autovacuum": "off"}) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
