@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pgq_ops import sql
 from pgq_ops.job_table.table import Relation
-from pgq_ops.stats import bounded, uncounted, vacuum_progress, vacuum_settings
+from pgq_ops.stats import bounded, leaf_look, uncounted, vacuum_progress, vacuum_settings
 from pgq_ops.stats.uncounted import File, Trust
 from pgq_ops.stats.vacuum_settings import DEFAULT_SERVER, DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
@@ -40,8 +36,11 @@ class LeafHealth:
     `autovacuum_enabled`: whether it comes for them at all. Times are epoch seconds, by the database's clock. Sizes are
     the catalog's, as of the last vacuum or analyze (`sized`: there was one), in bytes, TOAST included; `toast_bytes` of
     TOAST alone. `rows`: as the catalog has them, by which autovacuum reckons; below 0: not known. `xid_age`: of
-    relfrozenxid, `mxid_age` of relminmxid. Where looks one after another tell it (else None): `over_seconds`, for how
-    long there have been more than `bearable_dead_rows` and no vacuum that removed them; `outcome`, of the last vacuum.
+    relfrozenxid, `mxid_age` of relminmxid. `vacuum_seconds`: what all its vacuums took (None before PostgreSQL 18).
+    `index_entries`: of its B-trees, as of their last vacuum or analyze.
+
+    Where looks one after another tell it (else None): `over_seconds`, for how long there have been more than
+    `bearable_dead_rows` and no vacuum that removed them; `outcome`, of the last vacuum.
     """
 
     oid: int
@@ -73,6 +72,8 @@ class LeafHealth:
     over_seconds: float | None = None
     rows: float = -1.0
     toast_bytes: int = 0
+    vacuum_seconds: float | None = None
+    index_entries: float = 0.0
 
     @property
     def relation(self) -> Relation:
@@ -156,7 +157,7 @@ class TableHealth:
 
 def read(connection: Connection, table: JobTable) -> TableHealth:
     """Look at the catalog and the statistics; waits for no lock on the table. Raises the driver's errors."""
-    looks = [vacuum_settings.look(), vacuum_progress.look(), _look(partitioned=table.partitioned)]
+    looks = [vacuum_settings.look(), vacuum_progress.look(), leaf_look.of(connection, table)]
     ([settings], vacuums, rows), at = bounded.read_all(connection, table, looks, {})
     server = vacuum_settings.parsed(settings)
     running = vacuum_progress.by_table(connection, vacuums)
@@ -167,14 +168,8 @@ def read(connection: Connection, table: JobTable) -> TableHealth:
     return TableHealth(tuple(leaves), any(leaf.lost for leaf in leaves), at, server)
 
 
-@cache
-def _look(*, partitioned: bool) -> composing.SQL:
-    tables = sql.statement("stats/attached_tables" if partitioned else "stats/one_table")
-    return bounded.composed_once(sql.statement("stats/table_health", {"tables": tables}))
-
-
 def _leaf(row: Row, server: ServerAutovacuum, running: Mapping[int, VacuumProgress], file: File) -> LeafHealth:
-    oid, schema, name, toast, parameters, toast_parameters, rows, live, dead, *rest = row
+    oid, schema, name, toast, parameters, toast_parameters, rows, live, dead, *rest, seconds, entries = row
     *last, pages, index_pages, xid_age, mxid_age, inserted, updated, deleted, hot, vacuums, toast_pages = rest
     settings = server.settings.of_table(parameters)
     # A TOAST table without any parameter of its own is under those of its table.
@@ -212,6 +207,8 @@ def _leaf(row: Row, server: ServerAutovacuum, running: Mapping[int, VacuumProgre
         progress=progress,
         rows=rows,
         toast_bytes=toast_pages * server.page_bytes,
+        vacuum_seconds=seconds,
+        index_entries=entries,
     )
 
 

@@ -33,12 +33,13 @@ class VacuumProgress:
     """A vacuum or autovacuum that runs.
 
     `phase` in PostgreSQL's words, empty where this role may not see it; `scanned_ratio`: pages scanned, of all pages
-    of the table (0 to 1), None where it is not known.
+    of the table (0 to 1), None where it is not known. `index_passes`: how often it has gone through all indexes.
     """
 
     pid: int
     phase: str = ""
     scanned_ratio: float | None = None
+    index_passes: int = 0
 
 
 @cache
@@ -54,12 +55,12 @@ def by_table(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> dict[in
     """
     running: dict[int, VacuumProgress] = {}
     hidden: dict[int, VacuumProgress] = {}
-    for pid, relation, phase, scanned, pages in rows:
+    for pid, relation, phase, scanned, pages, passes in rows:
         if relation is None:
             hidden[pid] = VacuumProgress(pid)
         else:
             named = _PHASES[phase] if 0 <= phase < len(_PHASES) else ""
-            running[relation] = VacuumProgress(pid, named, scanned / pages if pages else None)
+            running[relation] = VacuumProgress(pid, named, scanned / pages if pages else None, passes)
     if hidden:
         locked = connection.execute(sql.statement("stats/vacuumed_tables"), {"pids": list(hidden)}).fetchall()
         running |= {relation: hidden[pid] for pid, relation in locked}
