@@ -21,12 +21,13 @@ from pgq_ops.db.connection import row_security
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
 from pgq_ops.exporter.collected import Collected
+from pgq_ops.exporter.known import Known, Shared
 from pgq_ops.exporter.runs import ProbeFailure, Runs
 from pgq_ops.job_table.queue_labels import queue_labels
 from pgq_ops.probes.database_memory import DatabaseMemory
 from pgq_ops.probes.memory import Memory
 from pgq_ops.probes.registry import DATABASE_PROBES, PROBES
-from pgq_ops.stats.vacuum_keepers import VacuumKeepers
+from pgq_ops.stats.observed import Observations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,25 +45,6 @@ _HEALTH = "collection"
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is remembered of a job table between collections."""
-
-    table: JobTable
-    memory: Memory
-    runs: Runs
-    looked_at: float | None = None
-    keepers: VacuumKeepers = field(default_factory=VacuumKeepers)
-
-
-@dataclass(slots=True)
-class _Shared:
-    """What is remembered of the whole database between collections."""
-
-    memory: DatabaseMemory
-    runs: Runs
-
-
-@dataclass(slots=True)
 class Collector:
     """Collects over one session. `clock()` is monotonic seconds."""
 
@@ -75,8 +57,10 @@ class Collector:
     """The database's name; until the first session is there, the one that is expected."""
     warn_after_seconds: float = 60.0
     """From when on a transaction is a long one."""
-    _tables: dict[str, _Known] = field(default_factory=dict)
-    _shared: _Shared | None = None
+    observations: Observations = field(default_factory=Observations)
+    """What the tasks are to know of the job tables."""
+    _tables: dict[str, Known] = field(default_factory=dict)
+    _shared: Shared | None = None
 
     def collect_database(self, tables: Iterable[JobTable]) -> tuple[ProbeFailure, ...]:
         """Run what is due once for all of these job tables; gives what failed, and nothing where nobody was reached."""
@@ -89,7 +73,7 @@ class Collector:
         shared = self._shared
         if shared is None or shared.memory.database != self.database:
             memory = DatabaseMemory(self.database, self.clock)
-            shared = self._shared = _Shared(memory, self._runs("", memory.drop_rows))
+            shared = self._shared = Shared(memory, self._runs("", memory.drop_rows))
         shared.memory.warn_after_seconds = self.warn_after_seconds
         shared.memory.tables = {table.name: self._oids(table) for table in tables}
         failures = shared.runs.run_due(self.database_probes, lambda probe: probe.collect(connection, shared.memory))
@@ -139,18 +123,19 @@ class Collector:
             health=known.keepers.told(memory.health, database.horizon),
             database=database,
         )
+        self._observe(known, look)
         findings = findings_of(look)
         self.store.put(table.name, _HEALTH, self._health(known, findings))
         return Collected(look, findings, tuple(failures), reached=True, unjudged=unjudged_by(self._looked(known)))
 
     def unreachable(self, job_table: str) -> None:
         """Say that a job table could not be looked at at all: `pgqops_up` 0, the rest absent."""
-        self.store.forget(job_table)
+        self._forget_table(job_table)
         self.store.put(job_table, _HEALTH, [health.UP.sample(0, self.database, job_table)])
 
     def forget(self, job_table: str) -> None:
         """Export nothing more of a job table: another agent leads it, or it is configured no longer."""
-        self.store.forget(job_table)
+        self._forget_table(job_table)
         self._tables.pop(job_table, None)
         if not self._tables:
             self._forget_shared()
@@ -158,11 +143,11 @@ class Collector:
     def _runs(self, key: str, forget: Callable[[str], None]) -> Runs:
         return Runs(self.session, self.store, key, self.clock, forget)
 
-    def _known(self, table: JobTable) -> _Known:
+    def _known(self, table: JobTable) -> Known:
         known = self._tables.get(table.name)
         if known is None or known.table.relation != table.relation or known.memory.database != self.database:
             memory = Memory(self.database, queue_labels(self.database, table.name), self.clock)
-            known = _Known(table, memory, self._runs(table.name, memory.drop_rows))
+            known = Known(table, memory, self._runs(table.name, memory.drop_rows))
             self._tables[table.name] = known
         if known.table is not table:
             known.table, known.memory.support = table, None
@@ -180,10 +165,22 @@ class Collector:
         memory = self._shared.memory
         return DatabaseLook(memory.horizon, memory.transactions, memory.blocking, memory.warn_after_seconds)
 
-    def _looked(self, known: _Known) -> frozenset[str]:
+    def _looked(self, known: Known) -> frozenset[str]:
         """The probes whose last run succeeded."""
         shared = self._shared.runs.success if self._shared is not None else {}
         return frozenset(probe for probe, success in (known.runs.success | shared).items() if success)
+
+    def _observe(self, known: Known, look: Look) -> None:
+        """Tell the tasks nothing but what was seen just now."""
+        if look.health is None:
+            self.observations.forget(look.table.name)
+        else:
+            observed = known.observing.observed(look.health, look.claim, look.database.horizon)
+            self.observations.put(look.table.name, observed)
+
+    def _forget_table(self, job_table: str) -> None:
+        self.store.forget(job_table)
+        self.observations.forget(job_table)
 
     def _forget_shared(self) -> None:
         self.store.forget("")
@@ -193,13 +190,14 @@ class Collector:
         if not isinstance(error, PgqOpsError):
             self.session.discard()
         self._forget_shared()
+        self.observations.forget(table.name)
         known = self._known(table)
         known.runs.not_reached(self.probes)
         self.store.put(table.name, _HEALTH, self._health(known, ()))
         failures = (ProbeFailure("connection", error, lost=True),)
         return Collected(Look(table), (), failures, reached=False, unjudged=frozenset(NEEDS))
 
-    def _health(self, known: _Known, findings: Iterable[Finding]) -> Iterator[Sample]:
+    def _health(self, known: Known, findings: Iterable[Finding]) -> Iterator[Sample]:
         labels = (self.database, known.table.name)
         yield health.UP.sample(known.runs.success.get("jobs", False), *labels)
         if known.looked_at is not None:
@@ -209,7 +207,7 @@ class Collector:
             yield health.FINDINGS.sample(1, *labels, *finding)
 
 
-def _collected(probe: Probe, connection: Connection, known: _Known) -> Iterable[Sample]:
+def _collected(probe: Probe, connection: Connection, known: Known) -> Iterable[Sample]:
     with row_security(connection, allowed=known.table.all_visible_policies):
         return probe.collect(connection, known.table, known.memory)
 

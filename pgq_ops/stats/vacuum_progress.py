@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +34,14 @@ class VacuumProgress:
 
     `phase` in PostgreSQL's words, empty where this role may not see it; `scanned_ratio`: pages scanned, of all pages
     of the table (0 to 1), None where it is not known. `index_passes`: how often it has gone through all indexes.
+    `relation`: the oid of what is vacuumed, the table or its TOAST table.
     """
 
     pid: int
     phase: str = ""
     scanned_ratio: float | None = None
     index_passes: int = 0
+    relation: int = 0
 
 
 @cache
@@ -60,8 +62,8 @@ def by_table(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> dict[in
             hidden[pid] = VacuumProgress(pid)
         else:
             named = _PHASES[phase] if 0 <= phase < len(_PHASES) else ""
-            running[relation] = VacuumProgress(pid, named, scanned / pages if pages else None, passes)
+            running[relation] = VacuumProgress(pid, named, scanned / pages if pages else None, passes, relation)
     if hidden:
         locked = connection.execute(sql.statement("stats/vacuumed_tables"), {"pids": list(hidden)}).fetchall()
-        running |= {relation: hidden[pid] for pid, relation in locked}
+        running |= {relation: replace(hidden[pid], relation=relation) for pid, relation in locked}
     return running
