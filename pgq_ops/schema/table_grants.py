@@ -41,6 +41,12 @@ def quoted(*parts: str) -> str:
     return pasted(identifier(*parts))
 
 
+def membership(server_version: int, owner: str, role: str) -> str:
+    """The GRANT by which a role may become the owner; from PostgreSQL 16 on it has the owner's rights only then."""
+    option = " WITH INHERIT FALSE, SET TRUE" if server_version >= _INHERIT_OPTION_SINCE else ""
+    return f"GRANT {quoted(owner)} TO {quoted(role)}{option}"
+
+
 @dataclass(frozen=True, slots=True)
 class TableGrants:
     """The grants on one job table to one role; `payload`: the role may read the mapped payload too."""
@@ -123,11 +129,8 @@ class TableGrants:
         elif is_superuser:
             yield self._because(f"its owner {quoted(owner)} is a superuser: first give the table an owner that is none")
         else:
-            # Then the owner's rights count only in statements for which pgq-ops changes to that role.
-            can_say = self.connection.info.server_version >= _INHERIT_OPTION_SINCE
-            option = " WITH INHERIT FALSE, SET TRUE" if can_say else ""
             why = f"to change the table as its owner; set database.owner_role to {owner}"
-            yield self._because(why, f"GRANT {quoted(owner)} TO {quoted(self.role)}{option}")
+            yield self._because(why, membership(self.connection.info.server_version, owner, self.role))
 
     def _named(self) -> set[str]:
         fields = {part: field.name for part, field in self.table.fields.items() if field.name is not None}

@@ -60,7 +60,7 @@ def test_installing_makes_the_tables_and_installing_again_changes_nothing(
     assert install(connection) == versions()
     assert installed(connection) == newest()
     require(connection)
-    assert tables(database) == ["finding", "finding_change", "reap_log", "schema_version", "task", "watch"]
+    assert tables(database) == ["finding", "finding_change", "reap_log", "schema_version", "setting", "task", "watch"]
     database.execute("INSERT INTO pgq_ops.reap_log (table_oid, job, outcome) VALUES (1, '7', 'requeued')")
     when = database.rows("SELECT version, installed_at FROM pgq_ops.schema_version")
 

@@ -1,0 +1,2 @@
+-- Run the statements of this transaction as %(role)s from now on.
+SELECT pg_catalog.set_config('role', %(role)s, true)
