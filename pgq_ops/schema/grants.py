@@ -13,6 +13,7 @@ from pgq_ops.db.failures import driver_errors
 from pgq_ops.errors import ActionFailed, NotPermitted, UsageError
 from pgq_ops.job_table.pasting import in_one_line
 from pgq_ops.schema.findings import FINDINGS_SINCE
+from pgq_ops.schema.settings import SETTINGS_SINCE
 from pgq_ops.schema.table_grants import Grant, TableGrants, quoted
 from pgq_ops.schema.tier import Tier
 from pgq_ops.schema.versions import installed
@@ -50,7 +51,8 @@ def plan(
                 Tier.REAP: one.reap,
                 Tier.DEAD: one.dead,
                 Tier.VACUUM: one.vacuum,
-                Tier.RETIRE: one.retire,
+                Tier.TUNE: one.own,
+                Tier.RETIRE: one.own,
             }
             for tier, grants_of in tier_grants.items():
                 if tier in tiers or tier is Tier.OBSERVE:
@@ -163,5 +165,10 @@ def _own_schema(connection: Connection, role: str, tiers: Collection[Tier]) -> I
         yield Grant("to remember the runs of tasks", f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.task {to}")
     if Tier.REAP in tiers:
         yield Grant("to remember what was reaped", f"GRANT INSERT, DELETE ON TABLE pgq_ops.reap_log {to}")
+    if version >= SETTINGS_SINCE:
+        yield Grant(why, f"GRANT SELECT ON TABLE pgq_ops.setting {to}")
+        if Tier.TUNE in tiers:
+            why = "to keep the values that storage parameters had before they were set"
+            yield Grant(why, f"GRANT INSERT, UPDATE, DELETE ON TABLE pgq_ops.setting {to}")
     if Tier.DEAD in tiers:
         yield Grant("to remember what was retried", f"GRANT INSERT ON TABLE pgq_ops.reap_log {to}")

@@ -115,13 +115,13 @@ class TableGrants:
     def vacuum(self) -> Iterator[Grant]:
         """MAINTAIN, where the server has it."""
         if self.connection.info.server_version < _MAINTAIN_SINCE:
-            yield self._because("before PostgreSQL 17 only the owner may VACUUM: grant the tier retire instead")
+            yield self._because("before PostgreSQL 17 only the owner may VACUUM: grant the tier tune instead")
             return
         for relation in (self.table.relation, *self._partitions()):
             yield from self._usage(relation)
             yield self._whole("MAINTAIN", relation, "to VACUUM and ANALYZE")
 
-    def retire(self) -> Iterator[Grant]:
+    def own(self) -> Iterator[Grant]:
         """Membership in the owner's role, which DDL needs."""
         owner, is_superuser, _ = self._owner()
         if owner == self.role:

@@ -10,5 +10,6 @@ class Tier(StrEnum):
     REAP = "reap"
     DEAD = "dead"
     VACUUM = "vacuum"
+    TUNE = "tune"
     RETIRE = "retire"
     TRANSACTIONS = "transactions"

@@ -376,11 +376,14 @@ def test_vacuum_maintains_every_partition_from_17_and_says_what_else_before(with
     with_jobs.refused("ALTER TABLE jobs RESET (fillfactor)")
 
 
-def test_retire_acts_as_the_owner_only_where_it_says_so(with_jobs: Setup, make_role: Roles) -> None:
+@pytest.mark.parametrize("tier", [Tier.TUNE, Tier.RETIRE], ids=str)
+def test_tune_and_retire_act_as_the_owner_only_where_they_say_so(
+    with_jobs: Setup, make_role: Roles, tier: Tier
+) -> None:
     owner = make_role("owner", "NOLOGIN")
     for (name,) in with_jobs.database.rows("SELECT relname::text FROM pg_class WHERE relname ~ '^jobs(_\\d)?$'"):
         with_jobs.database.execute(f"ALTER TABLE {name} OWNER TO {owner}")
-    printed = with_jobs.grant(Tier.RETIRE)
+    printed = with_jobs.grant(tier)
     assert f"set database.owner_role to {owner}" in printed
     connection = with_jobs.as_role()
     if connection.info.server_version >= 160_000:
@@ -389,8 +392,9 @@ def test_retire_acts_as_the_owner_only_where_it_says_so(with_jobs: Setup, make_r
     connection.execute("ALTER TABLE jobs ADD COLUMN more text")
 
 
-def test_nobody_is_made_a_member_of_a_superuser_to_retire(with_jobs: Setup) -> None:
-    printed = with_jobs.grant(Tier.RETIRE)
+@pytest.mark.parametrize("tier", [Tier.TUNE, Tier.RETIRE], ids=str)
+def test_nobody_is_made_a_member_of_a_superuser_to_tune_or_to_retire(with_jobs: Setup, tier: Tier) -> None:
+    printed = with_jobs.grant(tier)
     assert "is a superuser: first give the table an owner that is none" in printed
     assert 'GRANT "postgres"' not in printed
     with_jobs.refused("ALTER TABLE jobs ADD COLUMN more text")

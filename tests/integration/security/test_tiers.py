@@ -50,6 +50,8 @@ READING: dict[tuple[str, ...], int] = {
 }
 PRIVILEGES = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
 INHERITS_UNTIL = 160_000
+# Their roles may become the owner.
+OWNING = {Tier.TUNE, Tier.RETIRE}
 MAINTAIN_SINCE = 170_000
 
 
@@ -101,7 +103,7 @@ class Tried:
         return {name for (name,) in self.database.rows(query, [relation, self.role, privilege])}
 
 
-@pytest.fixture(params=[Tier.OBSERVE, Tier.REAP, Tier.VACUUM, Tier.RETIRE], ids=str)
+@pytest.fixture(params=[Tier.OBSERVE, Tier.REAP, Tier.VACUUM, Tier.TUNE, Tier.RETIRE], ids=str)
 def tried(
     request: pytest.FixtureRequest,
     database: Database,
@@ -128,7 +130,7 @@ def test_every_tier_can_read_all_that_commands_read_and_changes_nothing_by_it(
 def test_only_the_tier_reap_can_reap_and_it_changes_nothing_but_the_expired_job(
     tried: Tried, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    inherits = tried.tier is Tier.RETIRE and tried.database.connect().info.server_version < INHERITS_UNTIL
+    inherits = tried.tier in OWNING and tried.database.connect().info.server_version < INHERITS_UNTIL
     before = tried.everything()
     code = tried.run("reap", "--yes")
     after = tried.everything()
@@ -149,7 +151,7 @@ def test_no_tier_can_give_itself_more(tried: Tried, capfd: pytest.CaptureFixture
         tried.run("grants", "{role}", "--yes", "--payload", "--tier", tier)
         assert "Error: " in capfd.readouterr().err
     after = tried.everything()
-    inherits = tried.tier is Tier.RETIRE and tried.database.connect().info.server_version < INHERITS_UNTIL
+    inherits = tried.tier in OWNING and tried.database.connect().info.server_version < INHERITS_UNTIL
     assert {name for name in after if after[name] != before[name]} <= ({"relations", "columns"} if inherits else set())
 
 
@@ -161,7 +163,7 @@ def test_no_tier_can_install_the_schema(tried: Tried, capfd: pytest.CaptureFixtu
 
 
 def test_by_the_catalog_the_role_may_do_this_and_nothing_else(tried: Tried) -> None:
-    if tried.tier is Tier.RETIRE and tried.database.connect().info.server_version < INHERITS_UNTIL:
+    if tried.tier in OWNING and tried.database.connect().info.server_version < INHERITS_UNTIL:
         pytest.skip("before PostgreSQL 16 a member of the owner's role has the owner's rights")
     for relation in ("jobs", "jobs_1"):
         newer = tried.database.connect().info.server_version >= MAINTAIN_SINCE
@@ -178,11 +180,12 @@ def test_by_the_catalog_the_role_may_do_this_and_nothing_else(tried: Tried) -> N
     assert tried.may("pgq_ops.schema_version") == reading
     assert tried.may("pgq_ops.task") == (reading if tried.tier is Tier.OBSERVE else running)
     assert tried.may("pgq_ops.reap_log") == ({"SELECT", "INSERT", "DELETE"} if tried.tier is Tier.REAP else reading)
+    assert tried.may("pgq_ops.setting") == (running if tried.tier is Tier.TUNE else reading)
     assert tried.may("pgq_ops.finding") == tried.may("pgq_ops.watch") == running
     assert tried.may("pgq_ops.finding_change") == {"SELECT", "INSERT", "DELETE"}
     for schema in ("public", "pgq_ops"):
         assert not tried.database.value("SELECT has_schema_privilege(%s, %s, 'CREATE')", [tried.role, schema])
     assert not tried.database.value("SELECT has_database_privilege(%s, current_database(), 'CREATE')", [tried.role])
     memberships = "SELECT roleid::regrole::text FROM pg_auth_members WHERE member = %s::regrole"
-    expected = {"pg_monitor"} | ({tried.owner} if tried.tier is Tier.RETIRE else set())
+    expected = {"pg_monitor"} | ({tried.owner} if tried.tier in OWNING else set())
     assert {role for (role,) in tried.database.rows(memberships, [tried.role])} == expected
