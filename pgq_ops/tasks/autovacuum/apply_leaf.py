@@ -30,7 +30,7 @@ def apply(connection: Connection, table: JobTable, plan: LeafPlan, owner_role: s
     Counted and logged. Raises ValueError for a parameter that is none of ours, the driver's errors where the session
     is lost.
     """
-    for one in plan.wanted:
+    for one in plan.changes:
         require_settable(one.parameter, one.value)
     setting_news.declare(connection, table, (one.parameter for one in plan.wanted))
     relation = plan.storage.relation
