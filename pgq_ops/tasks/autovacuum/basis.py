@@ -1,0 +1,82 @@
+"""What a leaf's settings are derived from, and whose the present ones are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgq_ops.stats.server_parameters import ServerParameters
+from pgq_ops.stats.vacuum_runs import VacuumRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pgq_ops.stats.churn import Churn
+    from pgq_ops.stats.storage_parameters import LeafStorage
+    from pgq_ops.stats.table_health import LeafHealth
+    from pgq_ops.stats.vacuum_settings import ServerAutovacuum
+
+# A claim that steps over 5,000 dead entries reads 851 buffers, over 20,000 it reads 4,240 (postgres-facts.md).
+USUAL_BUDGET = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What is known of a leaf beside the catalog.
+
+    `churn`: None where it was not measured. `budget_rows`: how many dead rows a claim can bear, `budget_reason` how
+    that is known, `budget_fixed` whether somebody said so. `parameters`: the server's. `ours`: what pgq-ops set on this
+    leaf before, by parameter, and `before` what was there (None: nothing).
+    """
+
+    churn: Churn | None = None
+    runs: VacuumRuns = field(default_factory=VacuumRuns)
+    budget_rows: int = USUAL_BUDGET
+    budget_reason: str = ""
+    budget_fixed: bool = False
+    parameters: ServerParameters = field(default_factory=ServerParameters)
+    ours: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf with all that its plan is derived from."""
+
+    storage: LeafStorage
+    health: LeafHealth
+    server: ServerAutovacuum
+    basis: Basis
+
+    def now(self, parameter: str) -> str | None:
+        """The value that is set; None where none is."""
+        return self.storage.parameters.get(parameter)
+
+    def is_ours(self, parameter: str) -> bool:
+        """Whether what is set is what pgq-ops set."""
+        now = self.now(parameter)
+        return now is not None and now == self.basis.ours.get(parameter)
+
+    def is_changed_since(self, parameter: str) -> bool:
+        """Whether somebody has set another value than pgq-ops did."""
+        now = self.now(parameter)
+        return now is not None and now != self.basis.ours.get(parameter, now)
+
+    def own(self, parameter: str) -> str | None:
+        """What the DBA set on the table, also where pgq-ops has set something else since; None for nothing."""
+        return self.basis.before.get(parameter) if self.is_ours(parameter) else self.now(parameter)
+
+    @property
+    def rows(self) -> float:
+        """The rows of the table, as autovacuum reckons."""
+        return max(0.0, self.health.rows)
+
+    @property
+    def most_rows(self) -> float:
+        """The rows of the table, by whichever of catalog and statistics knows more."""
+        return max(self.rows, float(self.health.live_rows or 0))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no new row comes to lie here."""
+        return self.storage.closed is True
