@@ -98,10 +98,11 @@ class ChurnWatch:
 
 
 def _watched(before: _Watched | None, leaf: LeafHealth, at: float) -> _Watched:
-    if before is None or not 0 < at - before.last.at <= WINDOW_SECONDS:
+    if before is None or not 0 <= at - before.last.at <= WINDOW_SECONDS:
         mark = _Mark(at, 0.0, _counters(leaf))
         return _Watched(leaf, [mark], mark)
-    before.look(leaf, at)
+    if at > before.last.at:
+        before.look(leaf, at)
     return before
 
 
