@@ -22,6 +22,7 @@ COMMANDS = (
     Entry("reap", "pgq_ops.cli.reap:reap", "Take back expired leases once."),
     Entry("dead", "pgq_ops.cli.dead:app", "List, show, retry, purge or export dead letters."),
     Entry("transactions", "pgq_ops.cli.transactions:app", "List the clients' open transactions, or end some."),
+    Entry("autovacuum", "pgq_ops.cli.autovacuum:app", "Plan, apply or take back settings that let vacuum keep up."),
     Entry("metrics", "pgq_ops.cli.metrics:metrics", "Print the metrics once."),
     Entry("config", "pgq_ops.cli.config:app", "Check or show the configuration."),
     Entry("install", "pgq_ops.cli.install:install", "Install or upgrade the pgq_ops schema in the database."),

@@ -30,6 +30,9 @@ SUBCOMMANDS = [
     ("dead", "purge"),
     ("transactions", "list"),
     ("transactions", "end"),
+    ("autovacuum", "plan"),
+    ("autovacuum", "apply"),
+    ("autovacuum", "revert"),
 ]
 COMMAND_LINES = [(), *((entry.name,) for entry in COMMANDS), *SUBCOMMANDS]
 
