@@ -72,7 +72,7 @@ class _Watched:
             self.removed.append(_removed(before, after) / ended)
         if after.last_vacuumed is None:
             return
-        if before.last_vacuumed is not None:
+        if before.last_vacuumed is not None and before.last_vacuumed < after.last_vacuumed:
             self.intervals.append((after.last_vacuumed - before.last_vacuumed) / ended)
         if before.vacuum_seconds is not None and after.vacuum_seconds is not None:
             self.seconds.append((after.vacuum_seconds - before.vacuum_seconds) / ended)
@@ -109,8 +109,8 @@ class VacuumRunsWatch:
 
 def _removed(before: LeafHealth, after: LeafHealth) -> int:
     """What was dead and what died since, without what is dead now. HOT updates' rows go without a vacuum too."""
-    died = sum(getattr(after, name) - getattr(before, name) for name in ("updated", "deleted"))
-    died -= after.hot_updated - before.hot_updated
+    updated = (after.updated - after.hot_updated) - (before.updated - before.hot_updated)
+    died = updated + after.deleted - before.deleted
     return max(0, (before.dead_rows or 0) + died - (after.dead_rows or 0))
 
 
