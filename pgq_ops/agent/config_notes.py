@@ -24,6 +24,7 @@ def tell_notes(loaded: LoadedConfig, kinds: Sequence[TaskKind]) -> None:
     asked_for = {section for table in tables.values() for section in table.requested_tasks}
     asked = not asked_for.isdisjoint(kind.section for kind in kinds)
     if loaded.config.agent.mode == "manage" and not (asked or loaded.config.transactions.ends_sessions):
-        sections = " or ".join(f"[{dotted(('job_tables', next(iter(tables)), kind.section))}]" for kind in kinds)
+        wanted = dict.fromkeys(kind.section for kind in kinds)
+        sections = " or ".join(f"[{dotted(('job_tables', next(iter(tables)), section))}]" for section in wanted)
         hint = f'add a section such as {sections} to the configuration, or set agent.mode = "observe"'
         log.warning("config.nothing_to_manage", hint=hint)

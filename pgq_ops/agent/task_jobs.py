@@ -1,4 +1,4 @@
-"""The tasks that are asked for, each on its job tables, as jobs of the leader's thread."""
+"""The tasks that are asked for, each on its job tables, as jobs of the thread that they run on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pgq_ops.agent.registry import DATABASE_TASKS
+from pgq_ops.agent.registry import DATABASE_TASKS, LEADER
 from pgq_ops.scheduler.task_metrics import TaskMetrics
 from pgq_ops.tasks.task import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pgq_ops.agent.bindings import Bindings
     from pgq_ops.agent.registry import TaskKind
@@ -31,12 +31,14 @@ SHORTEST, LONGEST = timedelta(milliseconds=100), timedelta(seconds=2)
 
 @dataclass(slots=True)
 class TaskJobs:
-    """Which task runs where and when. `arrange` and the runs belong to the leader's thread."""
+    """Which task runs where and when. `arrange` belongs to the leader's thread, a run to that of its supervisor.
+
+    `supervisors`: by thread.
+    """
 
     tasks: tuple[tuple[TaskKind, Task], ...]
     timetable: Timetable
-    thread: str
-    supervisor: Supervisor
+    supervisors: Mapping[str, Supervisor]
     bindings: Bindings
     _for_database: dict[str, Task] = field(default_factory=dict)
     _intervals: dict[Key, timedelta] = field(default_factory=dict)
@@ -57,7 +59,8 @@ class TaskJobs:
                 self._withdraw(key)
                 metrics.declare(interval)
                 self._metrics[key] = metrics
-                self.timetable.every(interval, _job(key), self.thread, partial(self._run, key), spread=True)
+                run = partial(self._run, key)
+                self.timetable.every(interval, _job(key), self._thread(key[0]), run, spread=True)
         for key in set(self._intervals) - set(wanted):
             self.timetable.drop(_job(key))
             self._withdraw(key)
@@ -69,13 +72,13 @@ class TaskJobs:
             if key[1] in names:
                 self.timetable.soon(_job(key))
 
-    def is_asked_for(self, section: str, name: str) -> bool:
+    def is_asked_for(self, task: str, name: str) -> bool:
         """Whether a task runs on a job table."""
-        return (section, name) in self._intervals
+        return (task, name) in self._intervals
 
-    def result(self, section: str, name: str) -> Result | None:
+    def result(self, task: str, name: str) -> Result | None:
         """What a task's last run on a job table did, one before a lock included; None at first and after a failure."""
-        return self._results.get((section, name))
+        return self._results.get((task, name))
 
     def withdraw(self) -> None:
         """Export nothing more."""
@@ -88,7 +91,7 @@ class TaskJobs:
             return {}
         tables = self.bindings.tables()
         wanted = {
-            (kind.section, name): kind.interval(config.job_tables[name])
+            (kind.key, name): kind.interval(config.job_tables[name])
             for kind, _ in self.tasks
             for name in tables
             if kind.section in config.job_tables[name].requested_tasks
@@ -99,17 +102,22 @@ class TaskJobs:
                 wanted[kind.section, min(tables)] = kind.interval(config)
         return wanted
 
-    def _task(self, section: str) -> Task:
-        found = next((task for kind, task in self.tasks if kind.section == section), None)
-        return self._for_database[section] if found is None else found
+    def _task(self, name: str) -> Task:
+        found = next((task for kind, task in self.tasks if kind.key == name), None)
+        return self._for_database[name] if found is None else found
+
+    def _thread(self, task: str) -> str:
+        return next((kind.thread for kind, _ in self.tasks if kind.key == task), LEADER)
 
     def _run(self, key: Key) -> float | None:
-        section, name = key
+        task, name = key
         table, interval = self.bindings.tables().get(name), self._intervals.get(key)
         if table is None or interval is None:
             return None
-        budget = min(max(interval * SHARE / len(self._intervals), SHORTEST), LONGEST)
-        ran = self.supervisor.run(self._task(section), table, interval, budget)
+        thread = self._thread(task)
+        beside = sum(self._thread(other) == thread for other, _ in list(self._intervals))
+        budget = min(max(interval * SHARE / max(1, beside), SHORTEST), LONGEST)
+        ran = self.supervisors[thread].run(self._task(task), table, interval, budget)
         if ran is None:
             return None
         if ran.rebind:

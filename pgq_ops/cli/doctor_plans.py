@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from pgq_ops.agent.registry import DATABASE_TASKS, TASKS
+from pgq_ops.agent.registry import DATABASE_TASKS, TASKS, without_agent
 from pgq_ops.cli.inspection.section import reason
 from pgq_ops.db.failures import is_connection_loss
 from pgq_ops.errors import PgqOpsError
@@ -46,7 +46,8 @@ def plans(connection: Connection, table: JobTable, config: Config) -> tuple[Plan
 
 def _each(connection: Connection, table: JobTable, config: Config) -> Iterator[Planned]:
     configured = config.job_tables[table.name].requested_tasks
-    tasks = [(kind.section, kind.section in configured, kind.make(lambda _: True)) for kind in TASKS]
+    made = [(kind, kind.make(without_agent(config))) for kind in TASKS if not kind.watches]
+    tasks = [(kind.section, kind.section in configured, task) for kind, task in made]
     tasks += [(kind.section, True, kind.make(config)) for kind in DATABASE_TASKS if kind.asked_for(config)]
     for section, requested, task in tasks:
         try:

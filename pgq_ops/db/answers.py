@@ -9,14 +9,17 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.waiting import Ready
 
 from pgq_ops.db.undecodable import AnyTextInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from psycopg.abc import PQGen
+
+    from pgq_ops.db.connection import Connection
 
 Result = TypeVar("Result")
 
@@ -33,8 +36,11 @@ class AnsweringConnection(psycopg.Connection[tuple[Any, ...]]):
     """
 
     patience_seconds = GRACE_SECONDS
+    between: Callable[[], None] | None = None
+    """Called by `pause()`, on the connection's own thread, when nothing is under way."""
     _heard_at = 0.0
     _waiting = False
+    _meanwhile: Callable[[], None] | None = None
 
     @property
     def info(self) -> AnyTextInfo:
@@ -63,6 +69,15 @@ class AnsweringConnection(psycopg.Connection[tuple[Any, ...]]):
         finally:
             self.patience_seconds = before
 
+    @contextmanager
+    def meanwhile(self, look: Callable[[], None]) -> Iterator[None]:
+        """Call `look` about ten times a second within, while an answer is waited for; it may cancel the statement."""
+        before, self._meanwhile = self._meanwhile, look
+        try:
+            yield
+        finally:
+            self._meanwhile = before
+
     def cut(self) -> None:
         """Cut the connection, from any thread: whoever waits for its answer gets an error at once."""
         with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self.fileno())) as end:
@@ -78,6 +93,8 @@ class AnsweringConnection(psycopg.Connection[tuple[Any, ...]]):
             wanted = next(gen)
             while True:
                 ready = yield wanted
+                if self._meanwhile is not None:
+                    self._meanwhile()
                 if ready != Ready.NONE:
                     heard_at = time.monotonic()
                 elif not over and time.monotonic() - heard_at >= self.patience_seconds:
@@ -92,3 +109,11 @@ class AnsweringConnection(psycopg.Connection[tuple[Any, ...]]):
                 text = f"the server did not answer within {self.patience_seconds:.0f} s, and the connection was cut"
                 raise psycopg.OperationalError(text) from error
             raise
+
+
+def pause(connection: Connection) -> None:
+    """Let whoever waits for a word in between statements have it. Nothing happens within a transaction."""
+    if not isinstance(connection, AnsweringConnection) or connection.between is None:
+        return
+    if connection.info.transaction_status == TransactionStatus.IDLE:
+        connection.between()

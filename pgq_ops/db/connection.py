@@ -60,6 +60,8 @@ WRITE_LIMITS = Limits(statement_ms=30_000)
 # The agent's leader asks each two seconds. One that is stopped, or behind a stopped proxy, asks no more while its
 # kernel, or the proxy's, answers every keepalive: then the server ends the session, and the lock is free for the next.
 LEADER_LIMITS = Limits(statement_ms=30_000, idle_ms=15_000)
+# One VACUUM is given its own time. A session that nobody needs is closed long before the server would end it.
+MAINTENANCE_LIMITS = Limits(statement_ms=30_000, idle_ms=60_000)
 # Somebody waits for a command's answer.
 COMMAND_LIMITS = Limits(statement_ms=5_000)
 

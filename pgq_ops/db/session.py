@@ -22,7 +22,7 @@ class Session:
 
     Used by one thread at a time, but for `cancel()` and `abort()`. `losses` counts how often an established
     connection, or an attempt to make one, failed. `check` is called with each new connection before anything
-    is set on it, and may refuse it by raising.
+    is set on it, and may refuse it by raising. `between`: called now and then while its user is between two statements.
     """
 
     database: Database
@@ -31,6 +31,7 @@ class Session:
     read_only: bool = False
     direct: bool = False
     check: Callable[[Connection], None] | None = None
+    between: Callable[[], None] | None = None
     losses: int = 0
     _connection: AnsweringConnection | None = field(default=None, repr=False)
 
@@ -51,6 +52,7 @@ class Session:
             except DatabaseUnreachable:
                 self.losses += 1
                 raise
+            self._connection.between = self.between
         return self._connection
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from pgq_ops.db.answers import pause
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.exporter import health
 from pgq_ops.exporter.pace import Pace
@@ -57,6 +58,7 @@ class Runs:
         """Run what is due, up to a failure that the connection is to blame for."""
         failures: list[ProbeFailure] = []
         for probe in probes:
+            self._pause()
             if self.pace.is_due(probe.name) and not (failures and failures[-1].lost):
                 failures += self._run(probe, collect)
         return failures
@@ -95,6 +97,10 @@ class Runs:
             self.pace.blocked(probe.name)
         else:
             self.pace.looked(probe.name, self.duration[probe.name], probe.every_seconds)
+
+    def _pause(self) -> None:
+        if self.session.current is not None:
+            pause(self.session.current)
 
     def _failed(self, probe: AnyProbe) -> None:
         self.success[probe.name] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
@@ -30,6 +31,14 @@ class ReadOnlyServer(PgqOpsError):
 
     def __init__(self) -> None:
         super().__init__("the server is a standby (in recovery): nobody leads there; connecting anew")
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The leader's server process, and the key of the advisory lock that it holds."""
+
+    pid: int
+    key: int
 
 
 class Leadership:
@@ -94,6 +103,18 @@ class Leadership:
     def holds(self, name: str) -> bool:
         """Whether this session leads the job table `name`."""
         return self._keys.get(name) in self._held and self.connection() is not None
+
+    def leads_in(self, name: str) -> str | None:
+        """The name of the database in which this session leads the job table `name`; None while it does not."""
+        connection = self.connection()
+        return connection.info.dbname if connection is not None and self.holds(name) else None
+
+    def proof(self, name: str) -> Proof | None:
+        """What other sessions find in `pg_locks` while this one leads the job table `name`; None while it does not."""
+        connection = self.connection()
+        if connection is None or not self.holds(name):
+            return None
+        return Proof(connection.info.backend_pid, self._keys[name])
 
     def connection(self) -> AnsweringConnection | None:
         """The unbroken connection that holds the locks; None once it is lost, or before there is one."""

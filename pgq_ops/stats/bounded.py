@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql as composing
 
 from pgq_ops import sql
+from pgq_ops.db.answers import pause
 from pgq_ops.db.undecodable import client_cursor
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def transaction(connection: Connection, table: JobTable, *, through_indexes: boo
         for setting in _settings(partitioned=table.partitioned):
             row = connection.execute(setting, parameters).fetchone()
         yield float(row[0]) if row else 0.0
+    pause(connection)
 
 
 def _results(
@@ -85,6 +87,7 @@ def _results(
     results = [cursor.fetchall()]
     while cursor.nextset():
         results.append(cursor.fetchall())
+    pause(connection)
     return results[-len(looks) - 1 :]
 
 

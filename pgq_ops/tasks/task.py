@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
@@ -28,7 +28,7 @@ class Guard(Protocol):
 
 
 class Result(Protocol):
-    """What one run did."""
+    """What one run did. One that has `again_seconds` too tells when to run next (None: at the usual time)."""
 
     @property
     def outcome(self) -> Outcome:
@@ -59,4 +59,13 @@ class Task(Protocol):
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> Result:
         """Act once, in bounded batches, asking `guard` before each."""
+        ...
+
+
+@runtime_checkable
+class MayRest(Protocol):
+    """A task that often knows, without the database, that there is nothing for it to do."""
+
+    def rest(self, table: JobTable) -> Result | None:
+        """The result of a run that needs no connection; None where `run` is to be called."""
         ...

@@ -20,6 +20,7 @@ from pgq_ops.db.connection import WRITE_LIMITS, Purpose
 from pgq_ops.db.session import Session
 from pgq_ops.leader.leadership import Leadership
 from pgq_ops.leader.settle import Settle
+from pgq_ops.scheduler.footing import LeaderFooting
 from pgq_ops.scheduler.journal import Journal
 from pgq_ops.scheduler.supervisor import Supervisor
 from pgq_ops.tasks.reap import Reap
@@ -102,7 +103,7 @@ class ProofAgent:
         self.bindings = Bindings(loaded, must_fit=False)
         self.reap = Reap(remembers=True, settled=settle.settled)
         self.reap._memories[NAME] = ReapMemory(clock=self._monotonic)
-        self.supervisor = Supervisor(self.session, self.leadership, Journal(), lambda: self.stopping)
+        self.supervisor = Supervisor(LeaderFooting(self.session, self.leadership), Journal(), lambda: self.stopping)
         self.leading = Leading(
             self.session, self.leadership, self.bindings, self.stage.database.name, lambda _gained, _lost: None
         )

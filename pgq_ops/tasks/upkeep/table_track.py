@@ -1,0 +1,92 @@
+"""What upkeep remembers of one job table, and what that says is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgq_ops.stats import dead_row_budget
+from pgq_ops.tasks.upkeep import held, needs
+from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
+from pgq_ops.tasks.upkeep.need import Why
+from pgq_ops.tasks.upkeep.parents import Parents
+
+if TYPE_CHECKING:
+    from pgq_ops.config.maintenance import Autovacuum
+    from pgq_ops.stats.observed import Observed
+    from pgq_ops.tasks.upkeep.held import Held
+    from pgq_ops.tasks.upkeep.need import Need
+
+# What the claims tell changes slowly, and it takes a while to reckon.
+_BUDGET_SECONDS = 60.0
+# How often the catalog is asked for what no look tells: partitions that are closed, and partitioned tables.
+CATALOG_SECONDS = 600.0
+# How soon a look may come again: no counter moves faster.
+_SOONEST_SECONDS = 0.25
+_FOR_DEAD_ROWS = frozenset({Why.FAST, Why.OVERDUE, Why.UNSET})
+
+
+@dataclass(slots=True)
+class TableTrack:
+    """Moments are monotonic seconds. `beside`: what the catalog says is needed, as of the last look at it."""
+
+    leaves: dict[int, LeafTrack] = field(default_factory=dict)
+    parents: Parents = field(default_factory=Parents)
+    beside: tuple[Need, ...] = ()
+    asked_at: float | None = None
+    refused: str = ""
+    refused_until: float = 0.0
+    _observed: Observed | None = None
+    _budget: tuple[int, float] | None = None
+
+    def look(self, observed: Observed, now: float) -> None:
+        """Take in what was seen; the same look twice says nothing new."""
+        health = observed.health
+        if self._observed is None or health.at != self._observed.health.at:
+            before = self.leaves
+            self.leaves = {}
+            for leaf in health.leaves:
+                track = before.get(leaf.oid)
+                if track is None:
+                    track = LeafTrack(leaf, health.at, now)
+                else:
+                    track.look(leaf, health.at, now)
+                self.leaves[leaf.oid] = track
+        self._observed = observed
+
+    def budget_rows(self, terms: Autovacuum, observed: Observed, now: float) -> int:
+        """How many dead rows a claim can bear: as configured, else as derived."""
+        if terms.dead_tuple_budget != "auto":
+            return terms.dead_tuple_budget
+        if self._budget is None or now - self._budget[1] >= _BUDGET_SECONDS:
+            self._budget = dead_row_budget.derive(observed.claims).rows, now
+        return self._budget[0]
+
+    def needs(self, budget_rows: int, observed: Observed, now: float) -> list[Need]:
+        """All that is needed, the most urgent first."""
+        server = observed.health.server
+        found = [needs.of_leaf(track, budget_rows, server, now) for track in self.leaves.values()]
+        there = [need for need in (*found, *self.beside) if need is not None]
+        return sorted(there, key=lambda need: (need.why, -need.dead_rows))
+
+    def may_begin(self, need: Need, now: float) -> bool:
+        """Whether the last VACUUM of the leaf is long enough ago."""
+        track = self.leaves.get(need.order.relation.oid)
+        return track is None or now >= track.not_before
+
+    def held(self, need: Need, observed: Observed, now: float) -> Held | None:
+        """Who keeps the dead rows that it is for, where too few would go; else None."""
+        track = self.leaves.get(need.order.relation.oid)
+        if track is None or need.why not in _FOR_DEAD_ROWS:
+            return None
+        found = held.of_leaf(track, observed.horizon, now)
+        return None if held.is_worth_it(found, need.dead_rows, needs.LEAST_ROWS) else found
+
+    def again_seconds(self, budget_rows: int, usual: float, now: float) -> float | None:
+        """When the first leaf will have enough dead rows, or may be vacuumed again; None: not before the usual time."""
+        begin = needs.begin_rows(budget_rows)
+        soonest = min(
+            (max(track.seconds_until(begin, now), track.not_before - now) for track in self.leaves.values()),
+            default=usual,
+        )
+        return None if soonest >= usual else max(_SOONEST_SECONDS, soonest)

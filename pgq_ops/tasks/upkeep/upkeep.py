@@ -1,0 +1,199 @@
+"""Keeps up where settings cannot: runs VACUUM and ANALYZE itself, or says when it would.
+
+    task = Upkeep(observations, terms, watch, database)
+    task.rest(table)                       # looks at what was seen; a result where nothing is to be run
+    task.run(connection, table, guard)     # runs the one statement that is needed most
+
+One statement at a time, of all job tables of the database: they share the thread, and the session.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pgq_ops.db.answers import AnsweringConnection
+from pgq_ops.errors import ActionFailed, NotPermitted
+from pgq_ops.stats import storage_parameters
+from pgq_ops.tasks.upkeep import frozen
+from pgq_ops.tasks.upkeep.ending import VacuumFate
+from pgq_ops.tasks.upkeep.need import Why
+from pgq_ops.tasks.upkeep.result import UpkeepResult
+from pgq_ops.tasks.upkeep.run import Terms, run
+from pgq_ops.tasks.upkeep.table_track import CATALOG_SECONDS, TableTrack
+from pgq_ops.tasks.upkeep.telling import Telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pgq_ops.config.maintenance import Autovacuum
+    from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.horizon import Holder
+    from pgq_ops.stats.observed import Observations, Observed
+    from pgq_ops.tasks.task import Guard
+    from pgq_ops.tasks.upkeep.ending import VacuumEnd
+    from pgq_ops.tasks.upkeep.need import Need
+    from pgq_ops.tasks.upkeep.yielding import Watch
+
+EVERY_SECONDS = 2.0
+"""How often it looks, at least where anything happens; that takes no statement."""
+# Where the role may not: the GRANT may have been run meanwhile.
+_REFUSED_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """The task. `terms`: the section `autovacuum` of a job table by name, None where there is none.
+
+    `database`: the name of the one that is led in. `owner_role`: whom to be where the role itself may not. `clock()` is
+    monotonic seconds.
+    """
+
+    observations: Observations
+    terms: Callable[[str], Autovacuum | None]
+    watch: Watch
+    database: Callable[[], str]
+    owner_role: Callable[[], str | None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    _tables: dict[str, TableTrack] = field(default_factory=dict)
+    _telling: dict[tuple[str, str], Telling] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its own: the section that asks for it asks for another task too."""
+        return "upkeep"
+
+    def rest(self, table: JobTable) -> UpkeepResult | None:
+        """What is needed, where nothing is to be run now; None where something is, or the catalog is to be asked."""
+        observed, terms = self.observations.of(table.name), self.terms(table.name)
+        if observed is None or terms is None:
+            return UpkeepResult()
+        now, track = self.clock(), self._look(table, observed)
+        acts = terms.vacuum == "when-needed"
+        if self._is_catalog_due(table, track, now):
+            return None
+        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
+        if not acts:
+            return UpkeepResult(needs=tuple(found), acts=False)
+        again = track.again_seconds(track.budget_rows(terms, observed, now), EVERY_SECONDS, now)
+        if now < track.refused_until:
+            return UpkeepResult(needs=tuple(found), refused=track.refused)
+        if self._next(track, found, observed, now) is not None:
+            return None
+        return UpkeepResult(needs=tuple(found), held=self._held(table, track, found, observed), again_seconds=again)
+
+    def plan(self, connection: Connection, table: JobTable) -> UpkeepResult:
+        """What is needed now; reads only."""
+        observed, terms = self.observations.of(table.name), self.terms(table.name)
+        if observed is None or terms is None:
+            return UpkeepResult(dry_run=True)
+        track = self._look(table, observed)
+        self._ask_catalog(connection, table, track, observed)
+        now = self.clock()
+        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
+        return UpkeepResult(needs=tuple(found), acts=terms.vacuum == "when-needed", dry_run=True)
+
+    def run(self, connection: Connection, table: JobTable, guard: Guard) -> UpkeepResult:
+        """Run the statement that is needed most, if any is and may be.
+
+        Raises NotPermitted with the GRANT, ActionFailed where the server would not, the driver's errors.
+        """
+        observed, terms = self.observations.of(table.name), self.terms(table.name)
+        if observed is None or terms is None:
+            return UpkeepResult()
+        track = self._look(table, observed)
+        if self._is_catalog_due(table, track, self.clock()):
+            self._ask_catalog(connection, table, track, observed)
+        now = self.clock()
+        budget = track.budget_rows(terms, observed, now)
+        found = track.needs(budget, observed, now)
+        need = self._next(track, found, observed, now) if terms.vacuum == "when-needed" else None
+        if need is None or not guard():
+            return UpkeepResult(needs=tuple(found), acts=terms.vacuum == "when-needed")
+        if not isinstance(connection, AnsweringConnection):
+            raise TypeError("only a connection that can be watched while it waits")
+        end = self._carry_out(connection, table, track, need, observed)
+        again = track.again_seconds(budget, EVERY_SECONDS, self.clock())
+        return UpkeepResult(end, tuple(one for one in found if one is not need), again_seconds=again)
+
+    def _carry_out(
+        self, connection: AnsweringConnection, table: JobTable, track: TableTrack, need: Need, observed: Observed
+    ) -> VacuumEnd:
+        oid = need.order.relation.oid
+        leaf = track.leaves.get(oid)
+        terms = Terms(self.owner_role(), counts=observed.health.server.counts)
+        if leaf is not None:
+            terms = replace(terms, seconds=leaf.seconds, dying=leaf.dying)
+        end = run(connection, table, need.order, terms, self.watch)
+        self._tell(table).ran(need, end)
+        if leaf is not None:
+            leaf.ended(end, _oldest(observed), self.clock())
+        if end.fate in (VacuumFate.OK, VacuumFate.USELESS):
+            track.refused = ""
+            self._done(track, need, observed)
+        elif need in track.beside:
+            track.beside = tuple(one for one in track.beside if one is not need)
+        if end.fate is VacuumFate.NOT_PERMITTED:
+            refusal = NotPermitted(f"{end.order}: {end.reason}", end.grant)
+            track.refused, track.refused_until = str(refusal), self.clock() + _REFUSED_SECONDS
+            raise refusal
+        if end.fate is VacuumFate.FAILED:
+            raise ActionFailed(str(end))
+        return end
+
+    def _done(self, track: TableTrack, need: Need, observed: Observed) -> None:
+        """Remember what is not to be done again."""
+        oid = need.order.relation.oid
+        track.beside = tuple(one for one in track.beside if one is not need)
+        if need.why is Why.STATISTICS:
+            track.parents.analyzed(oid, observed.health)
+        elif need.why is Why.CLOSED and oid in track.leaves:
+            track.leaves[oid].frozen = track.leaves[oid].counters()
+        elif need.why is Why.LOST and oid in track.leaves:
+            track.leaves[oid].lost_done = True
+
+    def _look(self, table: JobTable, observed: Observed) -> TableTrack:
+        track = self._tables.setdefault(table.name, TableTrack())
+        track.look(observed, self.clock())
+        return track
+
+    def _is_catalog_due(self, table: JobTable, track: TableTrack, now: float) -> bool:
+        return table.partitioned and (track.asked_at is None or now - track.asked_at >= CATALOG_SECONDS)
+
+    def _ask_catalog(self, connection: Connection, table: JobTable, track: TableTrack, observed: Observed) -> None:
+        """What no look tells: closed partitions that are not frozen, partitioned tables without statistics."""
+        if not table.partitioned:
+            return
+        now, leaves = self.clock(), storage_parameters.read(connection, table)
+        track.asked_at = now
+        track.beside = (
+            *track.parents.needs(connection, table, observed.health),
+            *frozen.needs(connection, leaves, track.leaves, observed.horizon, now),
+        )
+
+    def _next(self, track: TableTrack, found: list[Need], observed: Observed, now: float) -> Need | None:
+        """The most urgent one that may begin now and would not be in vain."""
+        ready = (need for need in found if track.may_begin(need, now) and track.held(need, observed, now) is None)
+        return next(ready, None)
+
+    def _held(self, table: JobTable, track: TableTrack, found: list[Need], observed: Observed) -> str:
+        """Who keeps the dead rows of the first one that waits for that; empty where none does."""
+        now = self.clock()
+        for need in found:
+            held = track.held(need, observed, now)
+            if held is not None:
+                self._tell(table).held(need, held)
+                return f"{held} of {need.order.relation}"
+        self._tell(table).let_go()
+        return ""
+
+    def _tell(self, table: JobTable) -> Telling:
+        key = self.database(), table.name
+        return self._telling.setdefault(key, Telling(*key, self.clock))
+
+
+def _oldest(observed: Observed) -> Holder | None:
+    horizon = observed.horizon
+    return horizon.holders[0] if horizon is not None and horizon.holders else None

@@ -1,0 +1,105 @@
+"""What upkeep is shown of a job table, and a VACUUM of its own."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
+
+from pgq_ops.config.maintenance import Autovacuum
+from pgq_ops.config.model import Database as DatabaseConfig
+from pgq_ops.db.connection import MAINTENANCE_LIMITS, Purpose, connect
+from pgq_ops.job_table.table import Relation
+from pgq_ops.stats.observed import Observations
+from pgq_ops.tasks.upkeep.run import Terms, run
+from pgq_ops.tasks.upkeep.upkeep import Upkeep
+from pgq_ops.tasks.upkeep.yielding import NoWatch
+from tests.support.binding import bind_toml
+from tests.support.jobs import SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.db.answers import AnsweringConnection
+    from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.observed import Observed
+    from pgq_ops.tasks.upkeep.ending import VacuumEnd
+    from pgq_ops.tasks.upkeep.order import Order
+    from pgq_ops.tasks.upkeep.result import UpkeepResult
+    from tests.support.database import Database
+
+NEEDED = Autovacuum(vacuum="when-needed", dead_tuple_budget=1_000)
+
+
+def maintenance(database: Database, role: str | None = None) -> AnsweringConnection:
+    """A session as the agent's maintenance has it."""
+    dsn = database.dsn if role is None else database.dsn_as(role)
+    connection = connect(DatabaseConfig(dsn=SecretStr(dsn)), Purpose.MAINTENANCE, MAINTENANCE_LIMITS)
+    database.adopt(connection)
+    return connection
+
+
+def relation(database: Database, name: str = "jobs") -> Relation:
+    return Relation(database.value("SELECT %s::regclass::oid::bigint", [f"public.{name}"]), "public", name)
+
+
+def table_of(database: Database, toml: str = SMALL) -> JobTable:
+    bound = bind_toml(database, toml)
+    bound.connection.close()
+    return bound.table
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Upkeep of one job table over a session of its own, at moments that a test chooses."""
+
+    database: Database
+    table: JobTable
+    connection: AnsweringConnection
+    terms: Autovacuum | None = NEEDED
+    now: float = 1_000.0
+    observations: Observations = field(default_factory=Observations)
+    owner_role: str | None = None
+    task: Upkeep = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.task = Upkeep(
+            self.observations,
+            lambda _: self.terms,
+            NoWatch(),
+            lambda: self.database.name,
+            lambda: self.owner_role,
+            clock=lambda: self.now,
+        )
+
+    def see(self, observed: Observed, after: float = 5.0) -> UpkeepResult | None:
+        """Show it another look, so many seconds later; what it says without the database."""
+        self.now += after
+        self.observations.put(self.table.name, observed)
+        return self.task.rest(self.table)
+
+    def act(self) -> UpkeepResult:
+        return self.task.run(self.connection, self.table, lambda: True)
+
+
+def vacuumed(database: Database, order: Order, terms: Terms | None = None, role: str | None = None) -> VacuumEnd:
+    """One VACUUM as upkeep runs it, in a session that is closed again."""
+    connection = maintenance(database, role)
+    try:
+        return run(connection, table_of(database), order, terms or Terms(), NoWatch())
+    finally:
+        connection.close()
+
+
+@contextmanager
+def meanwhile(action: Any, *args: Any) -> Iterator[list[Any]]:
+    """Run the action on a thread of its own within; what it returned is in the list afterwards."""
+    returned: list[Any] = []
+    thread = threading.Thread(target=lambda: returned.append(action(*args)))
+    thread.start()
+    yield returned
+    thread.join(30)
+    assert not thread.is_alive()
