@@ -115,7 +115,6 @@ def test_what_somebody_put_back_by_hand_needs_no_change(database: Database) -> N
     assert storage.kept() == []
 
 
-@pytest.mark.case("V3")
 def test_partitions_that_came_went_moved_and_were_renamed_are_all_as_before(database: Database) -> None:
     storage = made(database, PARTITIONED)
     database.execute("ALTER TABLE jobs_1 SET (fillfactor = 70, autovacuum_vacuum_threshold = 100)")
