@@ -60,4 +60,4 @@ def _dying(churn: Churn) -> str:
         for value, noun in ((churn.updated, "updates"), (churn.deleted, "deletes"))
         if value > 0
     ]
-    return " + ".join(parts) if len(parts) == 1 else f"({' + '.join(parts) or '0 updates/s'})"
+    return f"({' + '.join(parts)})" if len(parts) > 1 else "".join(parts) or "0 updates/s"
