@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pgq_ops.stats.dead_row_budget import Budget
     from pgq_ops.tasks.autovacuum.leaf_plan import LeafPlan
 
-_IN_THE_WAY = (SettingFate.BUSY, SettingFate.STALE)
+IN_THE_WAY = (SettingFate.BUSY, SettingFate.STALE)
+"""What another time may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,15 @@ class TunedLeaf:
 class TuneResult:
     """All leaves of a job table, in the order of their names, and the budget that they were planned by.
 
-    `dry_run`: nothing was to be changed. `by_config`: because the configuration has `mode = "plan"`.
+    `dry_run`: nothing was to be changed. `by_config`: because the configuration has `mode = "plan"`. `again_seconds`:
+    when an agent is to run next, None at the usual time.
     """
 
     leaves: tuple[TunedLeaf, ...] = ()
     budget: Budget | None = None
     dry_run: bool = False
     by_config: bool = False
+    again_seconds: float | None = None
 
     def with_fate(self, *fates: SettingFate) -> tuple[TunedLeaf, ...]:
         """The leaves that came to this."""
@@ -78,7 +81,7 @@ class TuneResult:
         """`ok` if a leaf was changed; `busy` if only locks, or other hands, stood in the way."""
         if self.with_fate(SettingFate.CHANGED) and not self.dry_run:
             return Outcome.OK
-        return Outcome.BUSY if self.with_fate(*_IN_THE_WAY) else Outcome.NOTHING
+        return Outcome.BUSY if self.with_fate(*IN_THE_WAY) else Outcome.NOTHING
 
     @property
     def message(self) -> str:
@@ -88,7 +91,7 @@ class TuneResult:
             verb = "would set" if self.dry_run else "set"
             why = ' (mode = "plan")' if self.by_config else ""
             parts.append(f"{verb} {_counted(self.parameters, 'parameter')} of {_counted(len(changed), 'table')}{why}")
-        for fates, what in ((_IN_THE_WAY, "busy"), ((SettingFate.NOT_PERMITTED,), "not permitted")):
+        for fates, what in ((IN_THE_WAY, "busy"), ((SettingFate.NOT_PERMITTED,), "not permitted")):
             if there := self.with_fate(*fates):
                 more = f" and {len(there) - 1} more" if len(there) > 1 else ""
                 parts.append(f"{what}: {there[0]}{more}")
@@ -101,7 +104,7 @@ class TuneResult:
             "dead_tuple_budget_reason": None if self.budget is None else self.budget.reason,
             "leaves": [one.as_json() for one in self.leaves],
             "changed": len(self.with_fate(SettingFate.CHANGED)),
-            "busy": len(self.with_fate(*_IN_THE_WAY)),
+            "busy": len(self.with_fate(*IN_THE_WAY)),
             "not_permitted": len(self.with_fate(SettingFate.NOT_PERMITTED)),
             "refused": len(self.with_fate(SettingFate.REFUSED)),
         } | ({"dry_run": True} if self.dry_run else {})

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops.config.maintenance import Autovacuum
 from pgq_ops.errors import ActionFailed, NotPermitted
+from pgq_ops.stats.churn import ENOUGH_SECONDS
 from pgq_ops.tasks.autovacuum import apply_leaf, setting_rights
 from pgq_ops.tasks.autovacuum.planning import plan_leaves
 from pgq_ops.tasks.autovacuum.setting_actions import statement
 from pgq_ops.tasks.autovacuum.setting_outcome import SettingChange, SettingFate
-from pgq_ops.tasks.autovacuum.tune_result import TunedLeaf, TuneResult
+from pgq_ops.tasks.autovacuum.tune_result import IN_THE_WAY, TunedLeaf, TuneResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +21,15 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.dead_row_budget import Budget
-    from pgq_ops.stats.observed import Observations
+    from pgq_ops.stats.observed import Observations, Observed
     from pgq_ops.tasks.autovacuum.leaf_plan import LeafPlan
     from pgq_ops.tasks.task import Guard
 
 _WHAT = "autovacuum apply"
+# A vacuum of a hot leaf takes seconds; somebody else's DDL too.
+_RETRY_SECONDS = 60.0
+# After so long the churn is known (churn.py), and the next look at the statistics has come (every 15 s).
+_MEASURED_SECONDS = ENOUGH_SECONDS + 20.0
 
 
 def _none(_: str) -> Autovacuum | None:
@@ -77,7 +83,7 @@ class Tune:
                     break
                 tuned.append(self._applied(connection, table, one))
         finally:
-            self.done[table.name] = TuneResult(tuple(tuned), budget)
+            self.done[table.name] = TuneResult(tuple(tuned), budget, again_seconds=self._again(table, tuned))
         if self.apply is None:
             _raise_for(tuned)
         return self.done[table.name]
@@ -85,6 +91,15 @@ class Tune:
     def _plans(self, connection: Connection, table: JobTable) -> tuple[tuple[LeafPlan, ...], Budget]:
         observed = None if self.observations is None else self.observations.of(table.name)
         return plan_leaves(connection, table, self._section(table), observed, self.owner_role())
+
+    def _again(self, table: JobTable, tuned: list[TunedLeaf]) -> float | None:
+        """Sooner than usual where something was in the way, or where an agent has not watched for long enough yet."""
+        soon = []
+        if any(one.fate in IN_THE_WAY for one in tuned):
+            soon.append(_RETRY_SECONDS * random.uniform(0.5, 1))  # noqa: S311 (no secret)
+        if self.observations is not None and _is_early(self.observations.of(table.name), tuned):
+            soon.append(_MEASURED_SECONDS)
+        return min([*soon, self._section(table).every.total_seconds()]) if soon else None
 
     def _section(self, table: JobTable) -> Autovacuum:
         return self.section(table.name) or Autovacuum()
@@ -102,6 +117,15 @@ def _planned(plan: LeafPlan) -> TunedLeaf:
         return TunedLeaf(plan, SettingFate.CHANGED, statement=_statement(plan))
     reason = f"this role may not change it: its owner is {plan.storage.owner}"
     return TunedLeaf(plan, SettingFate.NOT_PERMITTED, reason, _statement(plan))
+
+
+def _is_early(observed: Observed | None, tuned: list[TunedLeaf]) -> bool:
+    """Whether churn is not known yet that will be."""
+    if observed is None:
+        return True
+    leaves = (one.plan.storage for one in tuned)
+    unknown = any(not leaf.closed and leaf.relation.oid not in observed.churn for leaf in leaves)
+    return unknown and observed.health.server.counts
 
 
 def _statement(plan: LeafPlan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -196,8 +197,11 @@ def test_a_locked_leaf_is_busy_and_the_others_are_tuned(database: Database) -> N
     assert (result.outcome, result.message) == (Outcome.OK, "set 7 parameters of 1 table; busy: public.jobs_1")
     again = one.run()
     assert (again.outcome, again.message) == (Outcome.BUSY, "busy: public.jobs_1")
+    assert again.again_seconds is not None
+    assert 30 <= again.again_seconds <= 60
     other.rollback()
-    assert one.run().message == "set 7 parameters of 1 table"
+    last = one.run()
+    assert (last.message, last.again_seconds) == ("set 7 parameters of 1 table", None)
 
 
 def test_the_guard_is_asked_before_each_leaf(database: Database) -> None:
@@ -238,6 +242,16 @@ def test_a_partition_that_nobody_observed_yet_is_planned_too(database: Database)
     reasons = {str(leaf): leaf.plan.wanted[0].reason for leaf in one.plan().leaves}
     assert "1,000 updates/s" in reasons["public.jobs_1"]
     assert "not measured yet" in reasons["public.jobs_3"]
+
+
+def test_an_agent_comes_back_once_the_churn_is_known(database: Database) -> None:
+    one = ground(database, BY_DAY)
+    one.task.observations = Observations()
+    assert one.run().again_seconds == 80
+    one.task.section = lambda _: Autovacuum(mode="apply", every=timedelta(seconds=10))
+    assert one.run().again_seconds == 10
+    one.task.observations = observed(one, Churn(600, 5, 10, 0))
+    assert one.run().again_seconds is None
 
 
 def test_a_configured_budget_holds_and_else_what_claims_cost_does(database: Database) -> None:
