@@ -65,7 +65,7 @@ class Tune:
         return TuneResult(tuple(_planned(one) for one in plans), budget, dry_run=True)
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> TuneResult:
-        """Change what differs, leaf by leaf; in mode "plan" nothing.
+        """Change what differs, leaf by leaf, asking `guard` before each change; in mode "plan" nothing.
 
         Raises NotInstalled without the schema that keeps the old values, the driver's errors; and the agent's, once all
         leaves were tried: NotPermitted with the GRANT, ActionFailed where the server refused a change.
@@ -77,13 +77,16 @@ class Tune:
             return TuneResult(leaves, budget, dry_run=True, by_config=self.apply is None)
         setting_rights.require(connection, _WHAT)
         tuned: list[TunedLeaf] = []
+        again: float | None = None
         try:
             for one in plans:
-                if not guard():
+                if one.changes and not guard():
                     break
                 tuned.append(self._applied(connection, table, one))
+            else:
+                again = self._again(table, tuned)
         finally:
-            self.done[table.name] = TuneResult(tuple(tuned), budget, again_seconds=self._again(table, tuned))
+            self.done[table.name] = TuneResult(tuple(tuned), budget, again_seconds=again)
         if self.apply is None:
             _raise_for(tuned)
         return self.done[table.name]

@@ -204,7 +204,7 @@ def test_a_locked_leaf_is_busy_and_the_others_are_tuned(database: Database) -> N
     assert (last.message, last.again_seconds) == ("set 7 parameters of 1 table", None)
 
 
-def test_the_guard_is_asked_before_each_leaf(database: Database) -> None:
+def test_the_guard_is_asked_before_each_leaf_that_is_changed(database: Database) -> None:
     one = ground(database, PARTITIONED)
     asked: list[bool] = []
 
@@ -213,8 +213,13 @@ def test_the_guard_is_asked_before_each_leaf(database: Database) -> None:
         return asked[-1]
 
     result = one.task.run(one.bound.connection, one.bound.table, guard)
-    assert (len(result.leaves), len(asked)) == (1, 2)
+    assert (len(result.leaves), len(asked), result.again_seconds) == (1, 2, None)
     assert options(database, "jobs_2") == (None, None)
+    asked.clear()
+    assert [str(leaf) for leaf in one.task.run(one.bound.connection, one.bound.table, guard).leaves][
+        -1
+    ] == "public.jobs_2"
+    assert asked == [True]
 
 
 def observed(one: Ground, churn: Churn, **more: Any) -> Observations:
