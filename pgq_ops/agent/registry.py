@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.look import ReapNews
+from pgq_ops.config.maintenance import Autovacuum
 from pgq_ops.stats.observed import Observations
+from pgq_ops.tasks.autovacuum.tuning import Tune
 from pgq_ops.tasks.end_transactions import EndTransactions
 from pgq_ops.tasks.reap import Reap
 from pgq_ops.tasks.reap_result import ReapResult
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pgq_ops.config.job_table import JobTableConfig
-    from pgq_ops.config.maintenance import Autovacuum
     from pgq_ops.config.model import Config
     from pgq_ops.config.policy import QueuePolicy
     from pgq_ops.tasks.task import Result, Task
@@ -96,10 +97,17 @@ def _reaper_interval(config: JobTableConfig) -> timedelta:
     return min(policy.reaper.every for policy in config.policies() if policy.reaper.enabled)
 
 
+def _tuning_interval(config: JobTableConfig) -> timedelta:
+    return (config.autovacuum or Autovacuum()).every
+
+
 def _upkeep_interval(config: JobTableConfig) -> timedelta:
     """A look takes no statement, so it need not wait for the next plan of the settings."""
-    usual = timedelta(seconds=upkeep.EVERY_SECONDS)
-    return usual if config.autovacuum is None else min(usual, config.autovacuum.every)
+    return min(timedelta(seconds=upkeep.EVERY_SECONDS), _tuning_interval(config))
+
+
+def _tune(agent: Surroundings) -> Task:
+    return Tune(agent.autovacuum, agent.observations, agent.owner_role)
 
 
 def _upkeep(agent: Surroundings) -> Task:
@@ -108,6 +116,7 @@ def _upkeep(agent: Surroundings) -> Task:
 
 TASKS = (
     TaskKind("reaper", lambda agent: Reap(remembers=True, settled=agent.settled), _reaper_interval),
+    TaskKind("autovacuum", _tune, _tuning_interval, thread=MAINTENANCE),
     TaskKind("autovacuum", _upkeep, _upkeep_interval, name="upkeep", thread=MAINTENANCE, watches=True),
 )
 DATABASE_TASKS = (

@@ -108,7 +108,9 @@ def test_a_screen_says_what_is_wrong_first_and_ends_with_what_would_be_done(soun
     _, blank, title, first, *others = result.stdout.splitlines()
     assert (blank, title.split()[:2]) == ("", ["jobs", "public.jobs"])
     assert first.startswith("CRITICAL  1 job of public.jobs held by a worker that is gone, for")
-    assert others[-2:] == ["in mode manage the agent would now", "  jobs: 1 would be requeued, 0 would be buried"]
+    would = others.index("in mode manage the agent would now")
+    assert others[would + 1] == "  jobs: 1 would be requeued, 0 would be buried"
+    assert others[-1] == "  autovacuum: only with this section in pgq-ops.toml: [job_tables.jobs.autovacuum]"
     assert sound.value("SELECT status FROM jobs") == "running"
 
 

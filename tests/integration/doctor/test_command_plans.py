@@ -49,25 +49,26 @@ def test_it_ends_with_the_plan_that_a_dry_run_of_the_task_shows(jobs: Database, 
     [dry] = reap_tables(loaded(tmp_path, FIELD, jobs.dsn), (), include_stale=False, dry_run=True).tables
     assert dry.result is not None
     assert (dry.result.requeued, dry.result.dead_lettered) == (4, 2)
-    assert told["would_do"] == {"reaper": {"requested": True, "plan": dry.result.as_json(), "why_not": None}}
-    assert text_of(report).endswith(
-        "in mode manage the agent would now\n  jobs: 4 would be requeued, 2 would be buried"
-    )
+    assert set(told["would_do"]) == {"reaper", "autovacuum"}
+    assert told["would_do"]["reaper"] == {"requested": True, "plan": dry.result.as_json(), "why_not": None}
+    assert "in mode manage the agent would now\n  jobs: 4 would be requeued, 2 would be buried\n" in text_of(report)
     assert jobs.value("SELECT count(*) FROM jobs WHERE status = 'running'") == 6
 
 
 def test_a_task_whose_section_is_missing_is_planned_and_the_section_is_named(jobs: Database, tmp_path: Path) -> None:
     jobs.execute(EXPIRED)
     report = report_of(jobs, tmp_path, WATCHED)
-    [planned] = report.tables[0].planned
-    assert (planned.requested, planned.result is not None) == (False, True)
-    assert text_of(report).endswith("only with this section in pgq-ops.toml: [job_tables.jobs.reaper]")
+    assert {one.task for one in report.tables[0].planned} == {"reaper", "autovacuum"}
+    for planned in report.tables[0].planned:
+        assert (planned.requested, planned.result is not None) == (False, True)
+        assert f"only with this section in pgq-ops.toml: [job_tables.jobs.{planned.task}]" in text_of(report)
 
 
 def test_what_keeps_a_task_from_being_planned_is_told(database: Database, tmp_path: Path) -> None:
     database.execute(FIELD_TABLE)
     toml = WATCHED.replace('lease_expires_at = "lease_until"\n', "")
-    [planned] = report_of(database, tmp_path, toml).tables[0].planned
+    planned, _ = report_of(database, tmp_path, toml).tables[0].planned
+    assert planned.task == "reaper"
     assert planned.result is None
     assert "lease" in planned.why_not
 
@@ -86,4 +87,4 @@ def test_the_sessions_that_the_agent_would_end_are_told(jobs: Database, tmp_path
     planned = {one.task: one for one in report.tables[0].planned}
     assert planned["transactions"].requested
     assert f"transactions: would end session {pid}@" in text_of(report)
-    assert set(report_of(jobs, tmp_path).as_json()["job_tables"][0]["would_do"]) == {"reaper"}
+    assert set(report_of(jobs, tmp_path).as_json()["job_tables"][0]["would_do"]) == {"reaper", "autovacuum"}
