@@ -76,7 +76,9 @@ class Collector:
             shared = self._shared = Shared(memory, self._runs("", memory.drop_rows))
         shared.memory.warn_after_seconds = self.warn_after_seconds
         shared.memory.tables = {table.name: self._oids(table) for table in tables}
-        failures = shared.runs.run_due(self.database_probes, lambda probe: probe.collect(connection, shared.memory))
+        failures = shared.runs.run_due(
+            connection, self.database_probes, lambda probe: probe.collect(connection, shared.memory)
+        )
         self.store.put("", _HEALTH, shared.runs.samples(self.database))
         return tuple(failures)
 
@@ -96,7 +98,7 @@ class Collector:
         self.database = connection.info.dbname
         known = self._known(table)
         before = known.memory.depths
-        failures = known.runs.run_due(self.probes, lambda probe: _collected(probe, connection, known))
+        failures = known.runs.run_due(connection, self.probes, lambda probe: _collected(probe, connection, known))
         if failures and failures[-1].lost:
             return self._not_reached(table, failures[-1].error)
         memory = known.memory

@@ -13,10 +13,12 @@ from pgq_ops.db.answers import pause
 from pgq_ops.db.failures import is_busy, is_connection_loss
 from pgq_ops.exporter import health
 from pgq_ops.exporter.pace import Pace
+from pgq_ops.stats.foreseen import Foreseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pgq_ops.db.connection import Connection
     from pgq_ops.db.session import Session
     from pgq_ops.exporter.store import Store
     from pgq_ops.metrics import Sample
@@ -49,18 +51,27 @@ class Runs:
     pace: Pace = field(init=False)
     duration: dict[str, float] = field(default_factory=dict)
     success: dict[str, bool] = field(default_factory=dict)
+    _foreseen: Foreseen = field(init=False)
 
     def __post_init__(self) -> None:
         """Everything is due."""
         self.pace = Pace(self.clock)
+        self._foreseen = Foreseen(self.clock)
 
-    def run_due(self, probes: Sequence[P], collect: Callable[[P], Iterable[Sample]]) -> list[ProbeFailure]:
+    def run_due(
+        self,
+        connection: Connection,
+        probes: Sequence[P],
+        collect: Callable[[P], Iterable[Sample]],
+    ) -> list[ProbeFailure]:
         """Run what is due, up to a failure that the connection is to blame for."""
         failures: list[ProbeFailure] = []
-        for probe in probes:
-            self._pause()
-            if self.pace.is_due(probe.name) and not (failures and failures[-1].lost):
-                failures += self._run(probe, collect)
+        due = [probe for probe in probes if self.pace.is_due(probe.name)]
+        with self._foreseen.made(connection, [probe.name for probe in due]) as seconds:
+            for probe in due:
+                self._pause()
+                if not (failures and failures[-1].lost):
+                    failures += self._run(probe, collect, seconds.get(probe.name, 0.0))
         return failures
 
     def not_reached(self, probes: Sequence[AnyProbe]) -> None:
@@ -77,12 +88,13 @@ class Runs:
         for probe, seconds in self.duration.items():
             yield health.DURATION.sample(seconds, database, self.key, probe)
 
-    def _run(self, probe: P, collect: Callable[[P], Iterable[Sample]]) -> Iterator[ProbeFailure]:
-        """One probe, measured; yields its failure, if it failed."""
-        began = self.clock()
+    def _run(self, probe: P, collect: Callable[[P], Iterable[Sample]], before_seconds: float) -> Iterator[ProbeFailure]:
+        """One probe, measured, with what was done for it before; yields its failure, if it failed."""
+        began = self.clock() - before_seconds
         blocked = False
         try:
-            self.store.put(self.key, probe.name, collect(probe))
+            with self._foreseen.asking(probe.name):
+                self.store.put(self.key, probe.name, collect(probe))
             self.success[probe.name] = True
         except Exception as error:  # noqa: BLE001  # one probe's failure never stops the others
             self._failed(probe)

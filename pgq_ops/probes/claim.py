@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import errors
 
 from pgq_ops.metrics import Family
-from pgq_ops.stats import claim_cost, claim_generic
+from pgq_ops.stats import claim_cost, claim_generic, ready_locked
 from pgq_ops.stats.claim_best import better
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ SECONDS = Family("claim_probe_seconds", "How long it took to find the next job, 
 
 # It changes with the statistics and the indexes, not from one claim to the next, and takes a few plannings.
 _GENERIC_EVERY_SECONDS = 600.0
+# Up to here the look at the ready jobs is made together with the claim's; each on its own after one that failed.
+_CHEAP_SECONDS, _ALONE_SECONDS = 0.01, 60.0
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ class _Kept:
 
     table: JobTable
     look: composing.SQL
+    look_at_ready: composing.SQL
+    alone_until: float = 0.0
     if_generic: ClaimCost | None = None
     generic_until: float = 0.0
 
@@ -53,9 +57,7 @@ class Claim:
         if "pending" not in table.states:
             return []
         kept = _kept(table, memory)
-        cost = claim_cost.read(connection, table, composed=kept.look)
-        if cost is None:
-            return []
+        cost = _cost(connection, table, kept, memory)
         if not cost.timed_out:
             _ask_for_generic(connection, kept, memory)
         memory.claim = cost = replace(cost, if_generic=kept.if_generic)
@@ -69,8 +71,25 @@ class Claim:
 def _kept(table: JobTable, memory: Memory) -> _Kept:
     kept: _Kept | None = memory.kept.get(Claim.name)
     if kept is None or kept.table is not table:
-        kept = memory.kept[Claim.name] = _Kept(table, claim_cost.look(table))
+        kept = memory.kept[Claim.name] = _Kept(table, claim_cost.look(table), ready_locked.look(table))
     return kept
+
+
+def _cost(connection: Connection, table: JobTable, kept: _Kept, memory: Memory) -> ClaimCost:
+    """The cost, in one message with the look at the ready jobs as long as that is as cheap and allowed."""
+    memory.ready_rows = None
+    last = memory.claim
+    cheap = last is not None and not last.timed_out and (last.seconds or 0.0) < _CHEAP_SECONDS
+    if cheap and memory.now() >= kept.alone_until:
+        try:
+            cost, memory.ready_rows = claim_cost.measured_beside(
+                connection, table, kept.look, kept.look_at_ready, ready_locked.PARAMETERS
+            )
+        except (errors.QueryCanceled, errors.InsufficientPrivilege):
+            kept.alone_until = memory.now() + _ALONE_SECONDS
+        else:
+            return cost
+    return claim_cost.measured(connection, table, kept.look)
 
 
 def _ask_for_generic(connection: Connection, kept: _Kept, memory: Memory) -> None:

@@ -37,6 +37,9 @@ OLDEST_DEAD = Family(
 
 # A look that was cut off would be again for as long as whatever keeps dead rows in the index goes on.
 _AFTER_TIMEOUT_SECONDS = 60.0
+# By far the most of them take a few milliseconds. One after another that take so long are no chance: dead rows are in
+# the way, as few as keep the look within its timeout.
+_DEAR_SECONDS, _DEAR_LOOKS, _AFTER_DEAR_SECONDS = 0.05, 2, 120.0
 # Numbers beyond the cap are the indexes' as of their last vacuum, so it matters little when exactly they fall below it.
 _CROWDED_SECONDS = 60.0
 
@@ -58,9 +61,14 @@ class Jobs:
             one_by_one=memory.now() < memory.one_by_one_until,
             crowded=memory.crowded if memory.now() < memory.crowded_until else frozenset(),
         )
+        began = memory.now()
         depths = queue_depths.read(connection, table, support, remembered)
-        if depths.timed_out and not remembered.from_watermark:
-            memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
+        if not remembered.from_watermark:
+            memory.dear_looks = memory.dear_looks + 1 if memory.now() - began > _DEAR_SECONDS else 0
+            if depths.timed_out:
+                memory.plain_look_at = memory.now() + _AFTER_TIMEOUT_SECONDS
+            elif memory.dear_looks >= _DEAR_LOOKS and depths.watermark is not None:
+                memory.plain_look_at, memory.dear_looks = memory.now() + _AFTER_DEAR_SECONDS, 0
         if depths.states_cut_off and not remembered.one_by_one:
             memory.one_by_one_until = memory.now() + _AFTER_TIMEOUT_SECONDS
         if not remembered.crowded:

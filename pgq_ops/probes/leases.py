@@ -50,7 +50,7 @@ class Leases:
         support = memory.supported(connection, table)
         if not support.is_cheap(Question.RUNNING):
             return []
-        memory.leases = leases.read(connection, table, composed=support.leases)
+        memory.leases = leases.read(connection, table, kept=support.leases)
         memory.labels.admit({queue.queue: queue.running for queue in memory.leases.queues})
         return list(_samples(memory.leases.queues, table.name, memory))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.queue_labels import QueueLabels
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.bounded import Rows
     from pgq_ops.stats.claim_cost import ClaimCost
     from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
@@ -53,6 +54,8 @@ class Memory:
     """Epoch seconds, database clock: no pending job was available before it when they were last looked at."""
     plain_look_at: float = 0.0
     """Before this moment the look at pending jobs starts from the watermark."""
+    dear_looks: int = 0
+    """How many of the looks at all pending jobs were dear, one after another."""
     one_by_one_until: float = 0.0
     """Before this moment the looks at the other states are not made together."""
     crowded: frozenset[str] = frozenset()
@@ -67,6 +70,8 @@ class Memory:
     best_claim: ClaimCost | None = None
     """The cheapest claim seen so far."""
     claim_statements: ClaimStatements | None = None
+    ready_rows: Rows | None = None
+    """What the look at the ready jobs returned, where it was made together with the claim's."""
     ready_locked: ReadyLocked | None = None
     health: TableHealth | None = None
     kept: dict[str, Any] = field(default_factory=dict)

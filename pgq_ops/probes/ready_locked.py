@@ -53,13 +53,14 @@ class ReadyLocked:
     def collect(self, connection: Connection, table: JobTable, memory: Memory) -> Iterable[Sample]:
         """Look once; leaves it in the memory."""
         memory.ready_locked = None
+        rows, memory.ready_rows = memory.ready_rows, None
         if memory.claim is None or memory.claim.timed_out or (memory.claim.seconds or 0.0) > _DEAR_SECONDS:
             return []
         kept: _Kept | None = memory.kept.get(self.name)
         if kept is None or kept.table is not table:
             kept = memory.kept[self.name] = _Kept(table, ready_locked.look(table))
         try:
-            seen = ready_locked.read(connection, table, composed=kept.look, lasting=kept.xids)
+            seen = ready_locked.read(connection, table, composed=kept.look, rows=rows, lasting=kept.xids)
         except (errors.QueryCanceled, NotPermitted):
             return []
         if seen is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import errors
 
@@ -13,6 +13,8 @@ from pgq_ops import sql
 from pgq_ops.stats import bounded, claim_query, plans
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from psycopg import sql as composing
 
     from pgq_ops.db.connection import Connection
@@ -85,10 +87,28 @@ def read(connection: Connection, table: JobTable, *, composed: composing.SQL | N
 def measured(connection: Connection, table: JobTable, explaining: composing.Composable) -> ClaimCost:
     """The cost by an EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) of a claim."""
     began = time.monotonic()
+    looks = [settings(), explaining]
     try:
-        (_, rows), _ = bounded.read_all(connection, table, [settings(), explaining], {}, through_indexes=False)
+        (_, rows), _ = bounded.read_all(connection, table, looks, {}, through_indexes=False, again=True)
     except errors.QueryCanceled:
         return _timed_out(connection, table, time.monotonic() - began)
+    return _cost(rows)
+
+
+def measured_beside(
+    connection: Connection,
+    table: JobTable,
+    explaining: composing.SQL,
+    look: composing.SQL,
+    parameters: Mapping[str, Any],
+) -> tuple[ClaimCost, bounded.Rows]:
+    """The same in one message with another look; gives its rows too. Raises the driver's errors, of either."""
+    looks = [settings(), explaining, look]
+    (_, rows, beside), _ = bounded.read_all(connection, table, looks, parameters, through_indexes=False, again=True)
+    return _cost(rows), beside
+
+
+def _cost(rows: bounded.Rows) -> ClaimCost:
     [explained] = rows[0][0]
     top = explained["Plan"]
     buffers = int(top["Shared Hit Blocks"]) + int(top["Shared Read Blocks"])

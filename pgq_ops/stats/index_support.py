@@ -79,12 +79,12 @@ class Serving:
 class IndexSupport:
     """What may be asked, and how.
 
-    `small`: the table may be read whole, so anything may. `leases`: the look at them. `tree`: the tables to index.
+    `small`: the table may be read whole, so anything may. `leases`: the looks at them. `tree`: the tables to index.
     """
 
     serving: Mapping[Question, Serving]
     small: bool
-    leases: composing.SQL
+    leases: leases.Looks
     tree: tuple[Branch, ...]
 
     def is_cheap(self, question: Question | str) -> bool:
@@ -118,7 +118,7 @@ def read(connection: Connection, table: JobTable, *, within_seconds: float = mat
                 alone = _alone(connection, table, question, found.indexes)
                 serving[question] = replace(found, alone=alone, brief=_brief(table, question) if alone else None)
     small = estimates.is_small(connection, table)
-    look_at_leases = bounded.composed_once(leases.look(table))
+    look_at_leases = leases.looks(table)
     return IndexSupport(serving, small, look_at_leases, tree)
 
 

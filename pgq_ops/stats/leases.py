@@ -77,11 +77,52 @@ class Leases:
         return sum(int(getattr(queue, condition)) for queue in self.queues)
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The two looks at a table's running jobs, each with the parameter `limit`.
+
+    `brief`: how many there are, and with how many all is well. `whole`: how each of them stands, a few times as dear.
+    """
+
+    brief: composing.SQL
+    whole: composing.SQL
+
+
+def looks(table: JobTable) -> Looks:
+    """The looks: worth keeping where they are made again and again."""
+    return Looks(bounded.composed_once(brief_look(table)), bounded.composed_once(look(table)))
+
+
+def brief_look(table: JobTable) -> composing.Composed:
+    """The look that tells whether all is well. Parameter: `limit`."""
+    return sql.statement("stats/live_leases", _fragments(table))
+
+
 def look(table: JobTable) -> composing.Composed:
     """The look at the running jobs. Parameter: `limit`."""
+    return sql.statement("stats/leases_by_queue", _fragments(table))
+
+
+def read(connection: Connection, table: JobTable, cap: int = CAP, kept: Looks | None = None) -> Leases:
+    """Look at up to `cap` running jobs; raises the driver's errors. `kept` is `looks()`, if it is at hand.
+
+    To be done unasked only where `IndexSupport.is_cheap("running")`.
+    """
+    kept = kept or looks(table)
+    limit = {"limit": cap + 1}
+    running, _ = bounded.read(connection, table, kept.brief, limit, again=True)
+    if all(jobs == well for _, jobs, well in running):
+        queues = tuple(QueueLeases(queue, live=jobs) for queue, jobs, _ in running)
+    else:
+        rows, _ = bounded.read(connection, table, kept.whole, limit)
+        queues = tuple(_queue(*row) for row in rows)
+    return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)
+
+
+def _fragments(table: JobTable) -> dict[str, composing.Composable]:
     terms = LeaseTerms(table, table.policies)
     by_queue = "queue" in table.fields
-    fragments = {
+    return {
         "queue": composing.SQL("s.pgq_ops_queue") if by_queue else table.queue(),
         "row_queue": table.queue() if by_queue else composing.SQL("NULL"),
         "table": table.relation.sql,
@@ -94,19 +135,6 @@ def look(table: JobTable) -> composing.Composed:
         "expires_at": terms.expires_at(),
         "claimed_at": terms.claimed_at(),
     }
-    return sql.statement("stats/leases_by_queue", fragments)
-
-
-def read(
-    connection: Connection, table: JobTable, cap: int = CAP, composed: composing.Composable | None = None
-) -> Leases:
-    """Look at up to `cap` running jobs; raises the driver's errors. `composed` is the `look()`, if it is at hand.
-
-    To be done unasked only where `IndexSupport.is_cheap("running")`.
-    """
-    rows, _ = bounded.read(connection, table, composed or look(table), {"limit": cap + 1})
-    queues = tuple(_queue(*row) for row in rows)
-    return Leases(queues, truncated=sum(queue.running for queue in queues) > cap)
 
 
 def _queue(queue: str | None, *numbers: float | None) -> QueueLeases:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 100
 """So many jobs are looked at: more than workers claim at a time, and a fraction of a millisecond."""
+PARAMETERS = {"limit": LOOKED_AT}
+"""Those of the look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,12 @@ def read(
     table: JobTable,
     *,
     composed: composing.SQL | None = None,
+    rows: bounded.Rows | None = None,
     lasting: Collection[int] | None = None,
 ) -> ReadyLocked | None:
     """Look once; None where no state is mapped as pending. `composed` is `look()`, if it was kept.
 
+    `rows`: what that look returned with `PARAMETERS`, if it was just made.
     `lasting`: `xids` of an earlier look; the holders are asked for only where one of those is still there, as most
     locks last no longer than a claim. Any lock on a row counts: also that of a foreign key's check, which is in the way
     of FOR UPDATE alone. Raises NotPermitted with the GRANT, and the driver's errors: QueryCanceled where the ready jobs
@@ -85,11 +89,8 @@ def read(
     """
     if "pending" not in table.states:
         return None
-    composed = composed or look(table)
-    try:
-        rows, _ = bounded.read(connection, table, composed, {"limit": LOOKED_AT}, through_indexes=False)
-    except errors.InsufficientPrivilege as error:
-        raise _not_permitted(connection, table) from error
+    if rows is None:
+        rows = _looked(connection, table, composed or look(table))
     looked_at, numbers, relations = rows[0]
     marks = Counter(zip(numbers or (), relations or (), strict=True))
     running = _running(connection, marks) if marks else {}
@@ -97,6 +98,13 @@ def read(
     xids = frozenset[int]().union(*running.values())
     asked = xids and (lasting is None or not xids.isdisjoint(lasting))
     return ReadyLocked(looked_at, locked, _holders(connection, marks, running) if asked else (), xids)
+
+
+def _looked(connection: Connection, table: JobTable, composed: composing.SQL) -> bounded.Rows:
+    try:
+        return bounded.read(connection, table, composed, PARAMETERS, through_indexes=False, again=True)[0]
+    except errors.InsufficientPrivilege as error:
+        raise _not_permitted(connection, table) from error
 
 
 def _not_permitted(connection: Connection, table: JobTable) -> NotPermitted:

@@ -86,6 +86,6 @@ def _together(
 ) -> StateLooks:
     parameters = {**job_count.LIMITS, **relation_rows.parameters(support)}
     every = [*looks.values(), relation_rows.look()]
-    (*found, numbers), at = bounded.read_all(connection, table, every, parameters)
+    (*found, numbers), at = bounded.read_all(connection, table, every, parameters, again=True)
     rows = {state: job_sample.parsed(one) for state, one in zip(looks, found, strict=True)}
     return StateLooks(at, rows, relation_rows.parsed(support, numbers))

@@ -158,7 +158,7 @@ class TableHealth:
 def read(connection: Connection, table: JobTable) -> TableHealth:
     """Look at the catalog and the statistics; waits for no lock on the table. Raises the driver's errors."""
     looks = [vacuum_settings.look(), vacuum_progress.look(), leaf_look.of(connection, table)]
-    ([settings], vacuums, rows), at = bounded.read_all(connection, table, looks, {})
+    ([settings], vacuums, rows), at = bounded.read_all(connection, table, looks, {}, again=True)
     server = vacuum_settings.parsed(settings)
     running = vacuum_progress.by_table(connection, vacuums)
     # Where neither the catalog nor the counters know of any vacuum or analyze, the file may know of rows.

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.db.prepared import prepared_statements
 from pgq_ops.stats import bounded
 from pgq_ops.stats.session_ending import printed, remedy
 
@@ -85,12 +84,11 @@ class Transactions:
 
 
 def read(connection: Connection) -> Transactions:
-    """Look once, waiting for nothing; raises the driver's errors. Planned once a session, which takes longer than it.
+    """Look once, waiting for nothing; raises the driver's errors.
 
     Left out are our own sessions, and whoever vacuums or builds an index concurrently.
     """
-    with prepared_statements(connection):
-        rows = connection.execute(_statement(), {}, prepare=True).fetchall()
+    [rows] = bounded.planned(connection, [_statement()], {})
     whole = rows[0][:3]
     return Transactions(tuple(Transaction(*row[3:]) for row in rows if row[3] is not None), *whole)
 

@@ -1,0 +1,132 @@
+"""Looks that a session makes again and again: the server parses and plans them once.
+
+A plan without parameters is the one that planning it anew would give: PostgreSQL drops it when the table, its indexes
+or its statistics change (plancache.c). Behind a transaction pooler a session is one server process for a message only:
+there, no plan is kept once one was not found.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from psycopg import sql as composing
+
+    from pgq_ops.db.connection import Connection
+
+# A command makes its looks once or twice, and an agent for days.
+_WORTH_IT = 3
+# So many at most, some 50 kB each in the server's process.
+_MOST = 96
+_PLANNED_EACH_TIME = b"EXPLAIN"
+# A table may grow much without an ANALYZE, and the planner would see it by the size of the file.
+_FRESH_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class _Look:
+    times: int = 0
+    name: str = ""
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    look: composing.Composable
+    parameters: Mapping[str, Any]
+    text: bytes
+
+
+class Answers(Protocol):
+    """What messages that are known to come have brought."""
+
+    def answer(self, message: tuple[bytes, ...]) -> list[list[tuple[Any, ...]]] | None:
+        """The results of each statement of the message, if they are there."""
+        ...
+
+    def took(self, message: tuple[bytes, ...], seconds: float) -> None:
+        """Note a message that was sent by itself."""
+        ...
+
+
+@dataclass(slots=True)
+class KeptPlans:
+    """Those of one session. `clock()` is monotonic seconds."""
+
+    connection: Connection
+    clock: Callable[[], float] = time.monotonic
+    foreseen: Answers | None = None
+    _lost: bool = False
+    # Somebody else's plan, in a server process that is shared, must not be taken for ours.
+    _prefix: str = field(default_factory=lambda: f"pgq_ops_{secrets.token_hex(4)}_")
+    _texts: dict[int, _Text] = field(default_factory=dict)
+    _looks: dict[bytes, _Look] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def text(self, look: composing.Composable, parameters: Mapping[str, Any]) -> bytes:
+        """The look with the values of its parameters in their places; to put them there takes as long as to plan."""
+        known = self._texts.get(id(look))
+        if known is None or known.look is not look or known.parameters != parameters:
+            if len(self._texts) >= _MOST:
+                self._texts.clear()
+            text = psycopg.ClientCursor(self.connection).mogrify(look.as_string(self.connection), parameters)
+            known = self._texts[id(look)] = _Text(look, parameters, text.encode(self.connection.info.encoding))
+        return known.text
+
+    def statement(self, look: bytes) -> bytes:
+        """What to send for the look, which has no parameters left. Raises the driver's errors."""
+        if self._lost or look.startswith(_PLANNED_EACH_TIME):
+            return look
+        known = self._looks.get(look)
+        if known is None:
+            if len(self._looks) >= _MOST:
+                self.forget([next(iter(self._looks))])
+            known = self._looks[look] = _Look()
+        if known.name and self.clock() >= known.until:
+            self.forget([look])
+            return look
+        known.times += 1
+        if not known.name:
+            if known.times < _WORTH_IT:
+                return look
+            name = f"{self._prefix}{next(self._numbers)}"
+            self.connection.execute(b"PREPARE " + name.encode() + b" AS " + look)
+            known.name, known.until = name, self.clock() + _FRESH_SECONDS
+        return b"EXECUTE " + known.name.encode()
+
+    def message(self, looks: Iterable[bytes]) -> bytes:
+        """What to send for several of them, in one message. Raises the driver's errors."""
+        return b";\n".join(map(self.statement, looks))
+
+    def forget(self, looks: Iterable[bytes]) -> bool:
+        """Drop the plans of these looks; says whether there were any."""
+        dropped = [known.name for look in looks if (known := self._looks.pop(look, None)) is not None and known.name]
+        for name in dropped:
+            try:
+                self.connection.execute(b"DEALLOCATE " + name.encode())
+            except errors.InvalidSqlStatementName:
+                self._lost = True
+            except psycopg.Error:
+                return True
+        return bool(dropped)
+
+
+_BY_CONNECTION: WeakKeyDictionary[Connection, KeptPlans] = WeakKeyDictionary()
+
+
+def kept_plans(connection: Connection) -> KeptPlans:
+    """The plans that the session keeps."""
+    plans = _BY_CONNECTION.get(connection)
+    if plans is None:
+        plans = _BY_CONNECTION[connection] = KeptPlans(connection)
+    return plans
