@@ -78,7 +78,7 @@ class Storage:
     def plan(self, leaf: str = "jobs", wanted: dict[str, str] | None = None) -> LeafPlan:
         """The plan that sets these parameters of a leaf, whatever they are now."""
         relation = relation_of(self.database, leaf)
-        [now] = leaf_now.read(self.database.connect(), [relation.oid])
+        [now] = leaf_now.read(self.connection, [relation.oid])
         values = WANTED if wanted is None else wanted
         wants = tuple(Wanted(name, value, "", now.value(name)) for name, value in values.items())
         return LeafPlan(LeafStorage(relation), wants)

@@ -27,7 +27,8 @@ _OF_BOTH = (
 _OF_TABLES = ("autovacuum_analyze_threshold", "autovacuum_analyze_scale_factor")
 SETTABLE = frozenset((*_OF_TABLES, *_OF_BOTH, *(f"{TOAST}{name}" for name in _OF_BOTH)))
 
-_VALUE = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|on|off|auto|true|false")
+# A number or a switch, in any form in which a DBA may have written it.
+_VALUE = re.compile(r"[-+. 0-9A-Za-z]{1,40}")
 # Of what PostgreSQL knows, only user_catalog_table takes a stronger lock; what a later version brings may too.
 _MOVABLE = re.compile(r"(auto)?vacuum_\w+|log_autovacuum_\w+|fillfactor|toast_tuple_target|parallel_workers")
 
