@@ -124,7 +124,7 @@ def test_the_first_steps_lead_where_the_readme_says(incident: Database, make_rol
 
 
 def test_the_demo_ends_with_the_summary_that_the_readme_shows() -> None:
-    shown, _ = blocks(README, "text")
+    shown, *_ = blocks(README, "text")
 
     def outline(text: str) -> str:
         return re.sub(r"(worker|completion)s\b", r"\1", shape(text))
