@@ -13,8 +13,11 @@ from pgq_ops.config.maintenance import Autovacuum
 from pgq_ops.config.model import Database as DatabaseConfig
 from pgq_ops.db.connection import MAINTENANCE_LIMITS, Purpose, connect
 from pgq_ops.job_table.table import Relation
-from pgq_ops.stats.observed import Observations
+from pgq_ops.stats import horizon, table_health
+from pgq_ops.stats.observed import Observations, Observed
+from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.run import Terms, run
+from pgq_ops.tasks.upkeep.telling import VACUUMS
 from pgq_ops.tasks.upkeep.upkeep import Upkeep
 from pgq_ops.tasks.upkeep.yielding import NoWatch
 from tests.support.binding import bind_toml
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
     from pgq_ops.db.answers import AnsweringConnection
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.stats.observed import Observed
     from pgq_ops.tasks.upkeep.ending import VacuumEnd
     from pgq_ops.tasks.upkeep.order import Order
     from pgq_ops.tasks.upkeep.result import UpkeepResult
@@ -75,11 +77,18 @@ class Keeper:
             clock=lambda: self.now,
         )
 
-    def see(self, observed: Observed, after: float = 5.0) -> UpkeepResult | None:
-        """Show it another look, so many seconds later; what it says without the database."""
+    def look(self, after: float = 5.0) -> UpkeepResult | None:
+        """Show it how the table stands, so many seconds after the last time; what it says without the database."""
         self.now += after
+        health = table_health.read(self.connection, self.table)
+        observed = Observed(health, horizon=horizon.read(self.connection))
         self.observations.put(self.table.name, observed)
         return self.task.rest(self.table)
+
+    def counted(self) -> dict[str, float]:
+        """Its VACUUMs by how they ended, zeros left out."""
+        values = {fate: VACUUMS.labels(self.database.name, self.table.name, fate)._value.get() for fate in VacuumFate}
+        return {str(fate): value for fate, value in values.items() if value}
 
     def act(self) -> UpkeepResult:
         return self.task.run(self.connection, self.table, lambda: True)

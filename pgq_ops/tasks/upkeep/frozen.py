@@ -53,4 +53,4 @@ def _is_at_rest(track: LeafTrack, now: float) -> bool:
     """Whether nothing has been written there for a while, and it was not frozen as it is now."""
     if track.leaf.lost or track.leaf.vacuum_running or now - track.quiet_since < QUIET_SECONDS:
         return False
-    return track.frozen != track.counters()
+    return track.frozen != track.seen.written

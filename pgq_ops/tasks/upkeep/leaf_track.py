@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.stats.vacuum_watch import went_back
+from pgq_ops.tasks.upkeep import pulse as pulses
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 
 if TYPE_CHECKING:
     from pgq_ops.stats.horizon import Holder
     from pgq_ops.stats.table_health import LeafHealth
     from pgq_ops.tasks.upkeep.ending import VacuumEnd
+    from pgq_ops.tasks.upkeep.pulse import Pulse
 
-# Of two looks the later one counts as much as all before it: a burst is known within seconds, chance evens out.
-_WEIGHT = 0.5
+# What lies this far back no longer counts: a burst is known within seconds, chance evens out. Sessions tell the
+# statistics of what they wrote once a second at most.
+_MEMORY_SECONDS = 10.0
 # A VACUUM of a leaf may take a quarter of the time.
 REST = 3.0
 # One that was cancelled, or could not be done, is tried again after this long; longer each time up to the longest.
@@ -35,15 +37,14 @@ class Kept:
 class LeafTrack:
     """Moments are monotonic seconds.
 
-    `dying`: dead rows a second that are for VACUUM alone: what a page gives back by itself (HOT) is not among them.
-    `due_since`: since when there have been more dead rows than autovacuum waits for, and nobody at work on them.
-    `seconds`: how long the next VACUUM may take. `not_before`: no VACUUM begins earlier. `frozen`: the counters of the
-    leaf when it was frozen, so that it is once. `quiet_since`: since when nothing was written, as far as it was seen.
-    `lost_done`: it was vacuumed after its statistics were lost.
+    `dying`: dead rows a second that are for VACUUM alone. `due_since`: since when there have been more dead rows than
+    autovacuum waits for, and nobody at work on them. `seconds`: how long the next VACUUM may take. `not_before`: none
+    begins earlier. `frozen`: what had been written there when it was frozen, so that it is once. `quiet_since`: since
+    when nothing was written, as far as it was seen. `lost_done`: it was vacuumed after its statistics were lost.
     """
 
     leaf: LeafHealth
-    looked_at: float
+    seen: Pulse
     seen_at: float
     dying: float = 0.0
     due_since: float | None = None
@@ -51,35 +52,44 @@ class LeafTrack:
     not_before: float = 0.0
     kept: Kept | None = None
     frozen: tuple[int, ...] | None = None
-    quiet_since: float = 0.0
+    quiet_since: float = field(init=False)
     lost_done: bool = False
-    last: VacuumEnd | None = None
+    _vacuumed_at: float = 0.0
     _troubles: int = 0
     _rates: int = 0
-    _dead: tuple[float, float] = field(default=(0.0, 0.0))
+    _dead: tuple[float, float] = field(init=False)
 
     def __post_init__(self) -> None:
         """The first look."""
-        self._dead, self.quiet_since = (float(self.leaf.dead_rows or 0), self.seen_at), self.seen_at
+        self.quiet_since = self.seen_at
+        self._dead = float(self.seen.dead or 0), self.seen_at
         self._note_due(self.seen_at)
 
-    def look(self, leaf: LeafHealth, looked_at: float, now: float) -> None:
-        """Take in a later look. `looked_at`: when it was, in epoch seconds by the database's clock."""
-        seconds, before = looked_at - self.looked_at, self.leaf
-        if went_back(before, leaf) or seconds <= 0:
+    def look(self, leaf: LeafHealth, at: float, now: float) -> None:
+        """Take in a later look at its health; `at`: when that was, in epoch seconds by the database's clock."""
+        self.leaf = leaf
+        self.lost_done = self.lost_done and leaf.lost
+        self.feel(pulses.of(leaf, at), now)
+
+    def feel(self, pulse: Pulse, now: float) -> None:
+        """Take in the counters of a later moment; of an earlier one nothing."""
+        seconds, before = pulse.at - self.seen.at, self.seen
+        if seconds <= 0:
+            return
+        if any(after < earlier for after, earlier in zip(pulse.written, before.written, strict=True)):
             self._rates, self.frozen = 0, None
         else:
-            rate = max(0.0, (_left_behind(leaf) - _left_behind(before)) / seconds)
-            self.dying = rate if self._rates == 0 else _WEIGHT * rate + (1 - _WEIGHT) * self.dying
+            rate = max(0.0, (pulse.left_behind - before.left_behind) / seconds)
+            weight = 1.0 if self._rates == 0 else min(1.0, seconds / _MEMORY_SECONDS)
+            self.dying += weight * (rate - self.dying)
             self._rates += 1
-        if leaf.vacuums != before.vacuums:
+        if pulse.vacuums != before.vacuums:
             self.due_since = None
-        if _counters(leaf) != _counters(before):
+        if pulse.written != before.written:
             self.quiet_since = now
-        self.lost_done = self.lost_done and leaf.lost
-        self.leaf, self.looked_at, self.seen_at = leaf, looked_at, now
-        if self.last is None or self.last.at is None or looked_at > self.last.at:
-            self._dead = float(leaf.dead_rows or 0), now
+        self.seen, self.seen_at = pulse, now
+        if pulse.dead is not None and pulse.at > self._vacuumed_at:
+            self._dead = float(pulse.dead), now
         self._note_due(now)
 
     def dead_rows(self, now: float) -> float:
@@ -96,13 +106,12 @@ class LeafTrack:
 
     def ended(self, end: VacuumEnd, holder: Holder | None, now: float) -> None:
         """A VACUUM of ours is over; `holder`: who held the horizon back the most when it began."""
-        self.last = end
         if end.fate in (VacuumFate.OK, VacuumFate.USELESS, VacuumFate.NOTHING):
             self._troubles, self.seconds = 0, max(SECONDS, 2 * end.seconds)
             self.not_before = now + REST * end.seconds
             if end.left_rows is not None:
                 self._dead = float(end.left_rows), now
-                self.due_since = None
+                self._vacuumed_at, self.due_since = end.at or 0.0, None
             self.kept = Kept(end.left_rows or 0, holder) if end.fate is VacuumFate.USELESS else None
             return
         if end.fate is VacuumFate.UNFINISHED:
@@ -111,21 +120,9 @@ class LeafTrack:
         wait = LONGEST_SECONDS if end.fate is VacuumFate.NOT_PERMITTED else FIRST_SECONDS * 2 ** (self._troubles - 1)
         self.not_before = now + max(min(wait, LONGEST_SECONDS), REST * end.seconds)
 
-    def counters(self) -> tuple[int, ...]:
-        """What was written there, as the statistics have it."""
-        return _counters(self.leaf)
-
     def _note_due(self, now: float) -> None:
-        due = self.leaf.dead_rows is not None and self.leaf.dead_rows > self.leaf.vacuum_threshold
+        due = self.seen.dead is not None and self.seen.dead > self.leaf.vacuum_threshold
         if not due or self.leaf.vacuum_running:
             self.due_since = None
         elif self.due_since is None:
             self.due_since = now
-
-
-def _counters(leaf: LeafHealth) -> tuple[int, ...]:
-    return leaf.inserted, leaf.updated, leaf.deleted
-
-
-def _left_behind(leaf: LeafHealth) -> int:
-    return leaf.updated - leaf.hot_updated + leaf.deleted

@@ -30,7 +30,7 @@ def of_leaf(track: LeafTrack, budget_rows: int, server: ServerAutovacuum, now: f
     if leaf.lost and track.lost_done:
         return None
     if leaf.lost:
-        written = " since, and it is being written to" if any(track.counters()) else ""
+        written = " since, and it is being written to" if any(track.seen.written) else ""
         order = Order(leaf.relation, analyze=True)
         return Need(Why.LOST, order, f"its statistics were lost, so autovacuum counts from zero{written}")
     if leaf.dead_rows is None:

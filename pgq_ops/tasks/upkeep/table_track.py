@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.stats import dead_row_budget
+from pgq_ops.stats import dead_row_budget, vacuum_reach
 from pgq_ops.tasks.upkeep import held, needs
+from pgq_ops.tasks.upkeep import pulse as pulses
 from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
 from pgq_ops.tasks.upkeep.need import Why
 from pgq_ops.tasks.upkeep.parents import Parents
 
 if TYPE_CHECKING:
     from pgq_ops.config.maintenance import Autovacuum
+    from pgq_ops.db.connection import Connection
     from pgq_ops.stats.observed import Observed
     from pgq_ops.tasks.upkeep.held import Held
     from pgq_ops.tasks.upkeep.need import Need
@@ -23,17 +25,24 @@ _BUDGET_SECONDS = 60.0
 CATALOG_SECONDS = 600.0
 # How soon a look may come again: no counter moves faster.
 _SOONEST_SECONDS = 0.25
+# The counters of a leaf that is written to are asked for so often, those of the others now and then; of some only.
+_BUSY_SECONDS, _QUIET_SECONDS, _MOST_LEAVES = 2.0, 5.0, 50
+_BUSY_FOR_SECONDS = 60.0
 _FOR_DEAD_ROWS = frozenset({Why.FAST, Why.OVERDUE, Why.UNSET})
 
 
 @dataclass(slots=True)
 class TableTrack:
-    """Moments are monotonic seconds. `beside`: what the catalog says is needed, as of the last look at it."""
+    """Moments are monotonic seconds. `beside`: what the catalog says is needed, as of the last look at it.
+
+    `not_before`: no closed leaf is frozen earlier. `refused`: why the role may not, until when it is told.
+    """
 
     leaves: dict[int, LeafTrack] = field(default_factory=dict)
     parents: Parents = field(default_factory=Parents)
     beside: tuple[Need, ...] = ()
     asked_at: float | None = None
+    not_before: float = 0.0
     refused: str = ""
     refused_until: float = 0.0
     _observed: Observed | None = None
@@ -48,11 +57,28 @@ class TableTrack:
             for leaf in health.leaves:
                 track = before.get(leaf.oid)
                 if track is None:
-                    track = LeafTrack(leaf, health.at, now)
+                    track = LeafTrack(leaf, pulses.of(leaf, health.at), now)
                 else:
                     track.look(leaf, health.at, now)
                 self.leaves[leaf.oid] = track
         self._observed = observed
+
+    def is_pulse_due(self, now: float) -> bool:
+        """Whether the counters are to be asked for."""
+        every = _BUSY_SECONDS if any(self._is_busy(track, now) for track in self.leaves.values()) else _QUIET_SECONDS
+        last = max((track.seen_at for track in self.leaves.values()), default=now)
+        return now - last >= every
+
+    def feel(self, connection: Connection, now: float) -> None:
+        """Ask for the counters of those that are written to, the busiest first. Raises the driver's errors."""
+        busiest = sorted(self.leaves.items(), key=lambda item: (-item[1].quiet_since, -item[1].dying))
+        for oid, pulse in pulses.read(connection, [oid for oid, _ in busiest[:_MOST_LEAVES]]):
+            track = self.leaves[oid]
+            known = track.leaf.dead_rows is not None
+            track.feel(pulse if known else pulse._replace(dead=None), now)
+
+    def _is_busy(self, track: LeafTrack, now: float) -> bool:
+        return now - track.quiet_since < _BUSY_FOR_SECONDS
 
     def budget_rows(self, terms: Autovacuum, observed: Observed, now: float) -> int:
         """How many dead rows a claim can bear: as configured, else as derived."""
@@ -70,7 +96,9 @@ class TableTrack:
         return sorted(there, key=lambda need: (need.why, -need.dead_rows))
 
     def may_begin(self, need: Need, now: float) -> bool:
-        """Whether the last VACUUM of the leaf is long enough ago."""
+        """Whether the last VACUUM of the leaf is long enough ago; of closed ones, that of any of them."""
+        if need.why is Why.CLOSED and now < self.not_before:
+            return False
         track = self.leaves.get(need.order.relation.oid)
         return track is None or now >= track.not_before
 
@@ -82,11 +110,16 @@ class TableTrack:
         found = held.of_leaf(track, observed.horizon, now)
         return None if held.is_worth_it(found, need.dead_rows, needs.LEAST_ROWS) else found
 
-    def again_seconds(self, budget_rows: int, usual: float, now: float) -> float | None:
-        """When the first leaf will have enough dead rows, or may be vacuumed again; None: not before the usual time."""
+    def again_seconds(self, budget_rows: int, observed: Observed, now: float) -> float | None:
+        """When the next leaf will need a VACUUM, where that is foreseen to be soon; else None.
+
+        One that needs it by now, and has to wait for something else, is not among them.
+        """
+        server = observed.health.server
         begin = needs.begin_rows(budget_rows)
-        soonest = min(
-            (max(track.seconds_until(begin, now), track.not_before - now) for track in self.leaves.values()),
-            default=usual,
-        )
-        return None if soonest >= usual else max(_SOONEST_SECONDS, soonest)
+        soon = [
+            max(track.seconds_until(begin, now), track.not_before - now)
+            for track in self.leaves.values()
+            if not vacuum_reach.of(track.leaf, track.dying, budget_rows, server).in_reach
+        ]
+        return min((max(_SOONEST_SECONDS, seconds) for seconds in soon if 0 < seconds < _BUSY_SECONDS), default=None)

@@ -66,23 +66,18 @@ class Upkeep:
         return "upkeep"
 
     def rest(self, table: JobTable) -> UpkeepResult | None:
-        """What is needed, where nothing is to be run now; None where something is, or the catalog is to be asked."""
+        """What is needed, where nothing is to be run now; None where something is, or the database is to be asked."""
         observed, terms = self.observations.of(table.name), self.terms(table.name)
         if observed is None or terms is None:
             return UpkeepResult()
         now, track = self.clock(), self._look(table, observed)
         acts = terms.vacuum == "when-needed"
-        if self._is_catalog_due(table, track, now):
+        if self._is_catalog_due(table, track, now) or (acts and track.is_pulse_due(now)):
             return None
         found = track.needs(track.budget_rows(terms, observed, now), observed, now)
-        if not acts:
-            return UpkeepResult(needs=tuple(found), acts=False)
-        again = track.again_seconds(track.budget_rows(terms, observed, now), EVERY_SECONDS, now)
-        if now < track.refused_until:
-            return UpkeepResult(needs=tuple(found), refused=track.refused)
-        if self._next(track, found, observed, now) is not None:
+        if acts and self._next(track, found, observed, now) is not None:
             return None
-        return UpkeepResult(needs=tuple(found), held=self._held(table, track, found, observed), again_seconds=again)
+        return self._waiting(table, track, found, observed, terms)
 
     def plan(self, connection: Connection, table: JobTable) -> UpkeepResult:
         """What is needed now; reads only."""
@@ -106,17 +101,33 @@ class Upkeep:
         track = self._look(table, observed)
         if self._is_catalog_due(table, track, self.clock()):
             self._ask_catalog(connection, table, track, observed)
+        if terms.vacuum == "when-needed":
+            track.feel(connection, self.clock())
         now = self.clock()
-        budget = track.budget_rows(terms, observed, now)
-        found = track.needs(budget, observed, now)
+        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
         need = self._next(track, found, observed, now) if terms.vacuum == "when-needed" else None
         if need is None or not guard():
-            return UpkeepResult(needs=tuple(found), acts=terms.vacuum == "when-needed")
+            return self._waiting(table, track, found, observed, terms)
         if not isinstance(connection, AnsweringConnection):
             raise TypeError("only a connection that can be watched while it waits")
         end = self._carry_out(connection, table, track, need, observed)
-        again = track.again_seconds(budget, EVERY_SECONDS, self.clock())
+        now = self.clock()
+        again = track.again_seconds(track.budget_rows(terms, observed, now), observed, now)
         return UpkeepResult(end, tuple(one for one in found if one is not need), again_seconds=again)
+
+    def _waiting(
+        self, table: JobTable, track: TableTrack, found: list[Need], observed: Observed, terms: Autovacuum
+    ) -> UpkeepResult:
+        """The result where nothing is run."""
+        if terms.vacuum != "when-needed":
+            return UpkeepResult(needs=tuple(found), acts=False)
+        now = self.clock()
+        return UpkeepResult(
+            needs=tuple(found),
+            held=self._held(table, track, found, observed),
+            refused=track.refused if now < track.refused_until else "",
+            again_seconds=track.again_seconds(track.budget_rows(terms, observed, now), observed, now),
+        )
 
     def _carry_out(
         self, connection: AnsweringConnection, table: JobTable, track: TableTrack, need: Need, observed: Observed
@@ -150,7 +161,8 @@ class Upkeep:
         if need.why is Why.STATISTICS:
             track.parents.analyzed(oid, observed.health)
         elif need.why is Why.CLOSED and oid in track.leaves:
-            track.leaves[oid].frozen = track.leaves[oid].counters()
+            track.leaves[oid].frozen = track.leaves[oid].seen.written
+            track.not_before = track.leaves[oid].not_before
         elif need.why is Why.LOST and oid in track.leaves:
             track.leaves[oid].lost_done = True
 
@@ -191,7 +203,9 @@ class Upkeep:
 
     def _tell(self, table: JobTable) -> Telling:
         key = self.database(), table.name
-        return self._telling.setdefault(key, Telling(*key, self.clock))
+        if key not in self._telling:
+            self._telling[key] = Telling(*key, self.clock)
+        return self._telling[key]
 
 
 def _oldest(observed: Observed) -> Holder | None:

@@ -1,0 +1,246 @@
+"""When a leaf needs a VACUUM of ours, by what was seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from pgq_ops.stats.horizon import Holder, Horizon
+from pgq_ops.stats.table_health import LeafHealth
+from pgq_ops.stats.vacuum_settings import ServerAutovacuum
+from pgq_ops.tasks.upkeep import held, needs
+from pgq_ops.tasks.upkeep import pulse as pulses
+from pgq_ops.tasks.upkeep.ending import VacuumEnd, VacuumFate
+from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
+from pgq_ops.tasks.upkeep.need import Need, Why
+from pgq_ops.tasks.upkeep.order import Order
+
+BUDGET = 5_000
+LEAF = LeafHealth(
+    oid=1,
+    name="jobs",
+    live_rows=500,
+    dead_rows=0,
+    vacuum_threshold=4_000,
+    autovacuum_enabled=True,
+    last_vacuum=None,
+    last_autovacuum=None,
+    vacuum_running=False,
+    table_bytes=0,
+    index_bytes=0,
+    xid_age=10,
+    schema="public",
+)
+
+
+@dataclass
+class Story:
+    """Looks at one leaf, so many seconds apart."""
+
+    now: float = 100.0
+    at: float = 5_000.0
+    leaf: LeafHealth = LEAF
+    track: LeafTrack = field(init=False)
+    naptime: float = 60.0
+    standby: bool = False
+
+    def __post_init__(self) -> None:
+        self.track = LeafTrack(self.leaf, pulses.of(self.leaf, self.at), self.now)
+
+    def later(self, seconds: float = 5.0, died: int = 0, **changes: Any) -> Story:
+        """Another look: `died` rows died meanwhile."""
+        self.now, self.at = self.now + seconds, self.at + seconds
+        dead = None if self.leaf.dead_rows is None else self.leaf.dead_rows + died
+        self.leaf = replace(self.leaf, **{"dead_rows": dead, "updated": self.leaf.updated + died, **changes})
+        self.track.look(self.leaf, self.at, self.now)
+        return self
+
+    def ended(
+        self, fate: VacuumFate, seconds: float = 1.0, left: int | None = None, holder: Holder | None = None
+    ) -> None:
+        end = VacuumEnd(Order(self.leaf.relation), fate, seconds, 0, left, self.at)
+        self.track.ended(end, holder, self.now)
+
+    @property
+    def need(self) -> Need | None:
+        server = ServerAutovacuum(naptime_seconds=self.naptime, standby=self.standby)
+        return needs.of_leaf(self.track, BUDGET, server, self.now)
+
+    @property
+    def why(self) -> Why | None:
+        return None if self.need is None else self.need.why
+
+
+@pytest.mark.parametrize(
+    ("died", "naptime", "expected"),
+    [
+        (2_499, 60, None),  # below half of the budget
+        (2_500, 60, Why.FAST),  # 500 a second: 10 s for the budget
+        (2_500, 10, None),  # autovacuum comes as soon
+        (2_500, 10.1, Why.FAST),
+    ],
+)
+def test_where_rows_die_faster_than_autovacuum_can_come_half_of_the_budget_is_enough(
+    died: int, naptime: float, expected: Why | None
+) -> None:
+    assert Story(naptime=naptime).later(died=died).why is expected
+
+
+def test_what_died_since_the_last_look_is_reckoned_with() -> None:
+    story = Story().later(died=1_500)
+    assert story.why is None
+    assert story.track.seconds_until(2_500, story.now) == pytest.approx(1_000 / 300)
+    story.now += 3.3
+    assert story.why is None
+    story.now += 0.1
+    assert story.why is Why.FAST
+
+
+def test_the_reason_is_in_numbers() -> None:
+    need = Story().later(died=2_500).need
+    assert need is not None
+    assert str(need) == (
+        "VACUUM public.jobs: 500 rows die there each second, so 5,000 dead rows, which a claim can bear, in 10s;"
+        " autovacuum comes each 1m (autovacuum_naptime)"
+    )
+
+
+def test_row_versions_that_their_page_gives_back_are_not_among_them() -> None:
+    story = Story().later(died=2_500, hot_updated=2_500, dead_rows=2_500)
+    assert story.track.dying == 0
+    assert story.why is None
+
+
+@pytest.mark.parametrize(("dead", "expected"), [(4_999, None), (5_000, Why.UNSET)])
+def test_a_threshold_beyond_the_budget_is_unset(dead: int, expected: Why | None) -> None:
+    assert Story(leaf=replace(LEAF, dead_rows=dead, vacuum_threshold=5_001)).why is expected
+    assert Story(leaf=replace(LEAF, dead_rows=dead, vacuum_threshold=5_000)).why is None
+
+
+def test_an_autovacuum_that_is_due_is_given_a_visit_and_a_half() -> None:
+    story = Story(leaf=replace(LEAF, dead_rows=6_000))
+    assert story.later(89.9).why is None
+    assert story.later(0.1).why is Why.OVERDUE
+    assert story.later(1, vacuum_running=True).why is None, "it is at work"
+    assert story.later(1, vacuum_running=False).why is None, "and counts anew from there"
+    assert story.later(90).why is Why.OVERDUE
+    assert story.later(1, vacuums=1).why is None, "it has been there"
+
+
+def test_with_a_short_naptime_it_is_given_ten_seconds() -> None:
+    story = Story(leaf=replace(LEAF, dead_rows=6_000), naptime=1)
+    assert story.later(9.9).why is None
+    assert story.later(0.2).why is Why.OVERDUE
+
+
+def test_where_autovacuum_is_off_nobody_is_waited_for() -> None:
+    story = Story(leaf=replace(LEAF, dead_rows=5_000, autovacuum_enabled=False))
+    assert story.why is Why.OVERDUE
+    assert "autovacuum is off" in str(story.need)
+
+
+def test_few_dead_rows_are_never_worth_it_however_small_the_budget() -> None:
+    story = Story().later(died=499)
+    server = ServerAutovacuum()
+    assert needs.of_leaf(story.track, 1, server, story.now) is None
+    story.later(died=1)
+    assert needs.of_leaf(story.track, 1, server, story.now) is not None
+
+
+def test_lost_statistics_are_mended_once() -> None:
+    story = Story(leaf=replace(LEAF, dead_rows=None, live_rows=None, lost=True))
+    assert story.why is Why.LOST
+    assert story.need is not None
+    assert story.need.order.analyze
+    story.track.lost_done = True
+    assert story.why is None
+    assert story.later().why is None, "the look that tells that they are there again may take a while"
+    story.later(lost=False, dead_rows=0)
+    story.later(lost=True, dead_rows=None)
+    assert story.why is Why.LOST
+
+
+def test_nothing_is_vacuumed_where_the_numbers_are_unknown_or_on_a_standby() -> None:
+    assert Story(leaf=replace(LEAF, dead_rows=None, live_rows=None)).why is None
+    assert Story(leaf=replace(LEAF, dead_rows=None, lost=True), standby=True).why is None
+    assert Story(standby=True).later(died=2_500).why is None
+
+
+def test_counters_that_begin_anew_make_no_rate() -> None:
+    story = Story(leaf=replace(LEAF, updated=1_000_000)).later(died=500)
+    assert story.track.dying == 100
+    story.later(updated=10, dead_rows=10)
+    assert story.track.dying == 100
+    story.later(died=1_000)
+    assert story.track.dying == 200
+
+
+def test_one_that_takes_long_is_run_a_quarter_of_the_time() -> None:
+    story = Story().later(died=2_500)
+    story.ended(VacuumFate.OK, seconds=4.0, left=100)
+    assert story.track.not_before == story.now + 12
+    assert story.track.dead_rows(story.now) == 100
+
+
+def test_one_that_was_in_the_way_waits_longer_each_time_and_a_refused_one_a_minute() -> None:
+    story = Story()
+    waits = []
+    for _ in range(7):
+        story.ended(VacuumFate.CANCELLED, seconds=0.1)
+        waits.append(story.track.not_before - story.now)
+    assert waits == pytest.approx([2, 4, 8, 16, 32, 60, 60])
+    story.ended(VacuumFate.OK, left=0)
+    story.ended(VacuumFate.BUSY)
+    assert story.track.not_before == pytest.approx(story.now + 3)
+    story.ended(VacuumFate.OK, left=0)
+    story.ended(VacuumFate.NOT_PERMITTED, seconds=0)
+    assert story.track.not_before == story.now + 60
+
+
+def test_one_that_was_not_done_in_time_gets_twice_as_long_within_an_hour() -> None:
+    story = Story()
+    given = []
+    for _ in range(8):
+        given.append(story.track.seconds)
+        story.ended(VacuumFate.UNFINISHED, seconds=story.track.seconds)
+    assert given == [60, 120, 240, 480, 960, 1_920, 3_600, 3_600]
+    story.ended(VacuumFate.OK, seconds=500, left=0)
+    assert story.track.seconds == 1_000
+
+
+REPORT = Holder("backend", 7, "report", "bi", "idle in transaction", 3.0, 100, "", started="1.5")
+
+
+def held_of(story: Story, *holders: Holder) -> held.Held:
+    return held.of_leaf(story.track, Horizon(1, holders), story.now)
+
+
+def test_what_died_before_somebody_began_can_be_removed() -> None:
+    story = Story().later(died=2_500)
+    assert held_of(story).removable == 2_500
+    assert held_of(story, REPORT).removable == 2_500 - 3 * 500
+    assert held_of(story, replace(REPORT, seconds=60)).removable == 0
+    assert held_of(story, replace(REPORT, seconds=None)).removable == 2_500, "it is tried"
+
+
+@pytest.mark.parametrize(("seconds", "worth"), [(3.9, True), (4.1, False)])
+def test_few_of_them_are_not_worth_it(seconds: float, worth: bool) -> None:  # noqa: FBT001
+    story = Story().later(died=2_500)
+    assert held.is_worth_it(held_of(story, replace(REPORT, seconds=seconds)), 2_500, 500) is worth
+
+
+def test_after_one_in_vain_the_next_waits_until_that_holder_has_let_go() -> None:
+    story = Story().later(died=2_500)
+    story.ended(VacuumFate.USELESS, left=2_400, holder=replace(REPORT, seconds=None))
+    story.later(died=10_000)
+    assert held_of(story, replace(REPORT, seconds=None)).removable == 0
+    assert held_of(story, replace(REPORT, pid=8, seconds=0.0)).removable > 2_400
+    assert held_of(story).removable > 2_400
+
+
+def test_who_keeps_them_is_named() -> None:
+    assert str(held_of(Story(), REPORT)) == "session 7 (report, user bi) keeps dead rows"
+    slot = replace(REPORT, kind="slot", pid=None, name="copy", user="")
+    assert str(held_of(Story(), slot)) == "a replication slot (copy) keeps dead rows"
