@@ -6,7 +6,8 @@ import re
 
 TOAST = "toast."
 
-# Each is changed under SHARE UPDATE EXCLUSIVE (reloptions.c). `autovacuum_enabled` is none of them: it is the DBA's.
+# Each is changed under SHARE UPDATE EXCLUSIVE (reloptions.c). `autovacuum_enabled` is none of them: it is the DBA's. A
+# revert puts back none but these, so none may leave the list.
 _OF_BOTH = (
     "autovacuum_vacuum_threshold",
     "autovacuum_vacuum_max_threshold",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from pgq_ops.tasks.autovacuum.settable import TOAST
+from pgq_ops.tasks.autovacuum.settable import SETTABLE, TOAST
 from pgq_ops.tasks.autovacuum.setting_actions import in_order
 from pgq_ops.tasks.autovacuum.setting_outcome import SettingChange
 
@@ -38,7 +38,8 @@ class Undo:
         overridden: list[Setting] = []
         for one in settings:
             now = leaf.value(one.parameter)
-            if parameters is not None and one.parameter not in parameters:
+            # What somebody else wrote there is no licence to change anything else.
+            if one.parameter not in (SETTABLE if parameters is None else SETTABLE.intersection(parameters)):
                 continue
             if now not in (one.set_value, one.old_value):
                 left.append(SettingChange(one.parameter, one.set_value, now))

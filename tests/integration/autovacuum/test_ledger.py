@@ -179,3 +179,16 @@ def test_what_is_remembered_of_another_databases_oids_is_of_no_table_here(
     assert storage.planned() == storage.revert() == ()
     assert options(database)[0] == ["autovacuum_vacuum_threshold=500"]
     assert database.value("SELECT count(*) FROM pgq_ops.setting") == 0
+
+
+def test_what_somebody_else_writes_there_changes_no_parameter_that_is_none_of_ours(database: Database) -> None:
+    storage = made(database)
+    database.execute("ALTER TABLE jobs SET (autovacuum_enabled = on, fillfactor = 70)")
+    storage.apply(wanted=THRESHOLD)
+    forged = "INSERT INTO pgq_ops.setting ({}) SELECT {} FROM pgq_ops.setting LIMIT 1"
+    for parameter, value, old in (("autovacuum_enabled", "on", "off"), ("fillfactor", "70", "10), RESET (fillfactor")):
+        given = {"parameter": f"'{parameter}'", "old_value": f"'{old}'", "set_value": f"'{value}'"}
+        columns = COLUMNS.split(", ")
+        database.execute(forged.format(COLUMNS, ", ".join(given.get(name, name) for name in columns)))
+    storage.revert()
+    assert options(database)[0] == ["autovacuum_enabled=on", "fillfactor=70"]
