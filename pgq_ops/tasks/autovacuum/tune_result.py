@@ -57,8 +57,8 @@ class TunedLeaf:
 class TuneResult:
     """All leaves of a job table, in the order of their names, and the budget that they were planned by.
 
-    `dry_run`: nothing was to be changed. `by_config`: because the configuration has `mode = "plan"`. `again_seconds`:
-    when an agent is to run next, None at the usual time.
+    `dry_run`: nothing was to be changed. `by_config`: nor is an agent to, as the section has `mode = "plan"`.
+    `again_seconds`: when an agent is to run next, None at the usual time.
     """
 
     leaves: tuple[TunedLeaf, ...] = ()
@@ -89,7 +89,7 @@ class TuneResult:
         parts = []
         if changed := self.with_fate(SettingFate.CHANGED):
             verb = "would set" if self.dry_run else "set"
-            why = ' (mode = "plan")' if self.by_config else ""
+            why = ' with mode = "apply"' if self.by_config else ""
             parts.append(f"{verb} {_counted(self.parameters, 'parameter')} of {_counted(len(changed), 'table')}{why}")
         for fates, what in ((IN_THE_WAY, "busy"), ((SettingFate.NOT_PERMITTED,), "not permitted")):
             if there := self.with_fate(*fates):

@@ -62,7 +62,8 @@ class Tune:
     def plan(self, connection: Connection, table: JobTable) -> TuneResult:
         """What a run would change now; reads only, and needs no more than SELECT. Raises the driver's errors."""
         plans, budget = self._plans(connection, table)
-        return TuneResult(tuple(_planned(one) for one in plans), budget, dry_run=True)
+        leaves = tuple(_planned(one) for one in plans)
+        return TuneResult(leaves, budget, dry_run=True, by_config=not self._applies(table))
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> TuneResult:
         """Change what differs, leaf by leaf, asking `guard` before each change; in mode "plan" nothing.
@@ -70,11 +71,9 @@ class Tune:
         Raises NotInstalled without the schema that keeps the old values, the driver's errors; and the agent's, once all
         leaves were tried: NotPermitted with the GRANT, ActionFailed where the server refused a change.
         """
-        applies = self._section(table).mode == "apply" if self.apply is None else self.apply
+        if not self._applies(table):
+            return self.plan(connection, table)
         plans, budget = self._plans(connection, table)
-        if not applies:
-            leaves = tuple(_planned(one) for one in plans)
-            return TuneResult(leaves, budget, dry_run=True, by_config=self.apply is None)
         setting_rights.require(connection, _WHAT)
         tuned: list[TunedLeaf] = []
         again: float | None = None
@@ -94,6 +93,9 @@ class Tune:
     def _plans(self, connection: Connection, table: JobTable) -> tuple[tuple[LeafPlan, ...], Budget]:
         observed = None if self.observations is None else self.observations.of(table.name)
         return plan_leaves(connection, table, self._section(table), observed, self.owner_role())
+
+    def _applies(self, table: JobTable) -> bool:
+        return self._section(table).mode == "apply" if self.apply is None else self.apply
 
     def _again(self, table: JobTable, tuned: list[TunedLeaf]) -> float | None:
         """Sooner than usual where something was in the way, or where an agent has not watched for long enough yet."""

@@ -139,7 +139,7 @@ def test_in_mode_plan_nothing_is_changed_and_the_run_says_what_would_be(database
     one.task.section = lambda _: None
     result = one.run()
     assert (result.outcome, result.dry_run) == (Outcome.NOTHING, True)
-    assert result.message == 'would set 7 parameters of 1 table (mode = "plan")'
+    assert result.message == 'would set 7 parameters of 1 table with mode = "apply"'
     assert options(database) == (None, None)
 
 
