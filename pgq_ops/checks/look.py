@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
     from pgq_ops.stats.horizon import Horizon
+    from pgq_ops.stats.index_peaks import IndexBloat
+    from pgq_ops.stats.index_states import IndexState
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
     from pgq_ops.stats.ready_locked import ReadyLocked
@@ -63,6 +65,9 @@ class Look:
     claim_statements: ClaimStatements | None = None
     ready_locked: ReadyLocked | None = None
     health: TableHealth | None = None
+    index_bloat: tuple[IndexBloat, ...] | None = None
+    """The claim's indexes that are far too large."""
+    leftover_indexes: tuple[IndexState, ...] | None = None
     database: DatabaseLook = field(default_factory=DatabaseLook)
     section: str = ""
     """What must be written into a configuration file before a command can act on the table; empty if one knows it."""

@@ -21,6 +21,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def indexes(number: int) -> str:
+    """`1 index`, `2 indexes`."""
+    return f"{number:,} {'index' if number == 1 else 'indexes'}"
+
+
 def command(*words: str, operands: Sequence[str] = (), options: Sequence[str] = ()) -> str:
     """A command line for a shell, on one line: `words`, then the operands (names, ids), then the options.
 

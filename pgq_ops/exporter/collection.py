@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pgq_ops import sql
 from pgq_ops.checks.look import DatabaseLook, Look, ReapNews
 from pgq_ops.checks.registry import NEEDS, findings_of, unjudged_by
-from pgq_ops.db.connection import row_security
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
 from pgq_ops.exporter.collected import Collected
@@ -98,7 +97,7 @@ class Collector:
         self.database = connection.info.dbname
         known = self._known(table)
         before = known.memory.depths
-        failures = known.runs.run_due(connection, self.probes, lambda probe: _collected(probe, connection, known))
+        failures = known.runs.run_due(connection, self.probes, lambda probe: known.collected(probe, connection))
         if failures and failures[-1].lost:
             return self._not_reached(table, failures[-1].error)
         memory = known.memory
@@ -123,6 +122,8 @@ class Collector:
             claim_statements=memory.claim_statements,
             ready_locked=memory.ready_locked,
             health=known.keepers.told(memory.health, database.horizon),
+            index_bloat=memory.index_bloat,
+            leftover_indexes=memory.leftover_indexes,
             database=database,
         )
         self._observe(known, look)
@@ -207,11 +208,6 @@ class Collector:
         yield from known.runs.samples(self.database)
         for finding in sorted({(finding.id, str(finding.severity)) for finding in findings}):
             yield health.FINDINGS.sample(1, *labels, *finding)
-
-
-def _collected(probe: Probe, connection: Connection, known: Known) -> Iterable[Sample]:
-    with row_security(connection, allowed=known.table.all_visible_policies):
-        return probe.collect(connection, known.table, known.memory)
 
 
 def _now(connection: Connection) -> float:

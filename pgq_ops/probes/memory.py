@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pgq_ops.stats.claim_cost import ClaimCost
     from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
+    from pgq_ops.stats.index_peaks import IndexBloat
+    from pgq_ops.stats.index_states import IndexState
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases
     from pgq_ops.stats.ready_locked import ReadyLocked
@@ -31,6 +33,8 @@ _ROWS = {
     "claim_statements": "claim_statements",
     "ready_locked": "ready_locked",
     "table": "health",
+    "index_bloat": "index_bloat",
+    "leftover_indexes": "leftover_indexes",
 }
 
 
@@ -74,6 +78,8 @@ class Memory:
     """What the look at the ready jobs returned, where it was made together with the claim's."""
     ready_locked: ReadyLocked | None = None
     health: TableHealth | None = None
+    index_bloat: tuple[IndexBloat, ...] | None = None
+    leftover_indexes: tuple[IndexState, ...] | None = None
     kept: dict[str, Any] = field(default_factory=dict)
 
     def supported(self, connection: Connection, table: JobTable) -> IndexSupport:

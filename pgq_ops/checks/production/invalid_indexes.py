@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.naming import indexes, listed, quoted
+from pgq_ops.checks.leftover_indexes import way_out
+from pgq_ops.checks.production.naming import listed, quoted
 from pgq_ops.checks.production.verdict import found, passed
+from pgq_ops.checks.wording import indexes
 from pgq_ops.stats import index_states
 
 if TYPE_CHECKING:
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 ID = "invalid-indexes"
 TITLE = "All indexes are valid"
-
-# What an interrupted REINDEX CONCURRENTLY leaves behind (PostgreSQL: REINDEX).
-_LEFTOVERS = ("_ccnew", "_ccold")
 
 
 def check(examination: Examination) -> Verdict:
@@ -41,9 +40,7 @@ def check(examination: Examination) -> Verdict:
 
 
 def _way_out(index: IndexState) -> str:
-    name = quoted(index.relation.schema, index.relation.name)
     if index.attachable:
+        name = quoted(index.relation.schema, index.relation.name)
         return f"-- it waits for an index on each partition: make and ATTACH those, or\nDROP INDEX {name};"
-    if index.relation.name.rstrip("0123456789").endswith(_LEFTOVERS):
-        return f"DROP INDEX CONCURRENTLY {name};"
-    return f"-- to have it after all:\nREINDEX INDEX CONCURRENTLY {name};\n-- or else:\nDROP INDEX CONCURRENTLY {name};"
+    return way_out(index)

@@ -25,8 +25,3 @@ def listed(names: Iterable[str]) -> str:
 def quoted(*parts: str) -> str:
     """A quoted, possibly qualified name for a statement to paste."""
     return plain(identifier(*parts))
-
-
-def indexes(number: int) -> str:
-    """`1 index`, `2 indexes`."""
-    return f"{number:,} {'index' if number == 1 else 'indexes'}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgq_ops.checks.finding import Finding, Severity
-from pgq_ops.checks.production.naming import indexes, listed, quoted
+from pgq_ops.checks.production.naming import listed, quoted
 from pgq_ops.checks.production.verdict import found, not_applicable, passed, unknown
+from pgq_ops.checks.wording import indexes
 from pgq_ops.stats import index_states
 from pgq_ops.units import format_duration
 

@@ -26,6 +26,8 @@ READ_BY = {
     "claim_statements": {"claim_statements"},
     "ready_locked": {"ready_locked"},
     "table": {"health"},
+    "index_bloat": {"index_bloat"},
+    "leftover_indexes": {"leftover_indexes"},
     "horizon": {"horizon"},
     "transactions": {"transactions", "blocking"},
 }

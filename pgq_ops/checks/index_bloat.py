@@ -1,0 +1,44 @@
+"""An index of the claim is far larger than what it held at the queue's worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgq_ops.checks.finding import Finding, Severity
+from pgq_ops.checks.leaf_words import MOST_NAMED
+from pgq_ops.checks.pasted_sql import plain
+from pgq_ops.checks.wording import indexes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pgq_ops.checks.look import Look
+
+_MEGABYTE = 1024**2
+
+(INDEX_BLOAT,) = IDS = ("index-bloat",)
+NEEDS = ("index_bloat",)
+
+
+def check(look: Look) -> Iterator[Finding]:
+    """Warning where its pages were looked at, info where the catalog alone tells."""
+    bloated = sorted(look.index_bloat or (), key=lambda one: one.needed_bytes - one.bytes)
+    if not bloated:
+        return
+    worst, others = bloated[0], len(bloated) - 1
+    more = f"; so {'is' if others == 1 else 'are'} {indexes(others)} more" if others else ""
+    about = "" if worst.measured else "about "
+    yield Finding(
+        INDEX_BLOAT,
+        Severity.WARNING if any(one.measured for one in bloated) else Severity.INFO,
+        f"{worst.relation}, by which jobs are claimed, has {worst.bytes / _MEGABYTE:,.0f} MB and would have {about}"
+        f"{worst.needed_bytes / _MEGABYTE:,.0f} MB anew, with the most that it was seen to hold ({worst.entries:,}"
+        f" entries): each vacuum reads all of it{more}",
+        {
+            "bytes": {str(one.relation): one.bytes for one in bloated[:MOST_NAMED]},
+            "needed_bytes": {str(one.relation): round(one.needed_bytes) for one in bloated[:MOST_NAMED]},
+            "entries": {str(one.relation): one.entries for one in bloated[:MOST_NAMED]},
+            "measured": {str(one.relation): one.measured for one in bloated[:MOST_NAMED]},
+        },
+        "\n".join(f"REINDEX INDEX CONCURRENTLY {plain(one.relation.sql)};" for one in bloated),
+    )
