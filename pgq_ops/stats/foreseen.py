@@ -35,6 +35,8 @@ class Foreseen:
     """What the probes of one job table are expected to ask. `clock()` is monotonic seconds."""
 
     clock: Callable[[], float] = time.monotonic
+    cheap_seconds: float = _CHEAP_SECONDS
+    """What takes longer is made by itself."""
     _expected: dict[str, tuple[Message, ...]] = field(default_factory=dict)
     _before: dict[str, tuple[Message, ...]] = field(default_factory=dict)
     _asked: list[Message] = field(default_factory=list)
@@ -79,7 +81,7 @@ class Foreseen:
 
     def took(self, message: Message, seconds: float) -> None:
         """Note a message that was sent by itself."""
-        if seconds < _CHEAP_SECONDS:
+        if seconds < self.cheap_seconds:
             self._asked.append(message)
 
     def _make(self, connection: Connection, probes: Sequence[str]) -> dict[str, float]:
@@ -93,7 +95,7 @@ class Foreseen:
         except psycopg.Error:
             self._not_before = self.clock() + _AFTER_FAILURE_SECONDS
         seconds = self.clock() - began
-        if seconds > _CHEAP_SECONDS * len(by_probe):
+        if seconds > self.cheap_seconds * len(by_probe):
             self._expected.clear()
             self._before.clear()
         return dict.fromkeys(by_probe, seconds / len(by_probe))

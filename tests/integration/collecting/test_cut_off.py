@@ -86,6 +86,26 @@ def test_when_even_that_is_cut_off_the_watermark_itself_bounds_the_age(database:
     assert seen.value("jobs_exact", "running", queue="b") == 1
 
 
+def test_two_dear_looks_one_after_another_are_followed_by_two_minutes_that_begin_at_the_watermark(
+    database: Database,
+) -> None:
+    """Dead rows in the way, as few as keep the look within its timeout: it need not go over them each time."""
+    _table(database)
+    seen = collection_of(database, SLOW.replace("THEN 30", "THEN 0.06"), limits=TIMEOUT)
+    seen.collector.clock = lambda: seen.clock.seconds + time.monotonic()
+    seen.healthy()
+    database.execute(OLD)
+
+    def exact_after(seconds: float) -> float | None:
+        seen.clock.seconds += seconds - 600
+        return seen.healthy().value("oldest_ready_exact", "a")
+
+    assert [exact_after(15) for _ in range(3)] == [1, 1, 0]
+    assert [exact_after(60), exact_after(60)] == [0, 1], "a late row is found after no longer"
+    database.execute("DELETE FROM jobs WHERE run_at < now() - interval '1 d'")
+    assert [exact_after(600) for _ in range(3)] == [1, 1, 1]
+
+
 def test_a_state_whose_look_is_cut_off_is_estimated_and_the_others_are_counted(database: Database) -> None:
     _table(database)
     database.execute("CREATE INDEX ON jobs (id) WHERE status = 'dead'")
