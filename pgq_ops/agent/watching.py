@@ -47,7 +47,7 @@ class Looked:
     def must_end(self) -> str:
         """As the Protocol has it."""
         if not self.still_led():
-            self.ended_for = "this agent leads the job table no longer"
+            self.ended_for = "leadership was lost"
         elif time.monotonic() - self.looked_at > BLIND_SECONDS:
             self.ended_for = "nobody could look whether somebody waits for it"
         else:
@@ -73,7 +73,8 @@ class Watching:
     @contextmanager
     def over(self, table: JobTable, pid: int) -> Iterator[Looked]:
         """Watch what the session with that server process runs within."""
-        looked = Looked(pid, lambda: self.leadership.holds(table.name))
+        proof = self.leadership.proof(table.name)
+        looked = Looked(pid, lambda: proof is not None and self.leadership.proof(table.name) == proof)
         with self._lock:
             self._now = looked
         self.timetable.every(EVERY, _JOB, self.thread, self.look)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE_VARIABLE = "PGQ_OPS_CONFIG"
 # What other sections ask for is checked, and noted as not done, until a version does it.
-_CARRIED_OUT = frozenset({"reaper"})
+_CARRIED_OUT = frozenset({"reaper", "autovacuum"})
 DEFAULT_FILE = Path("pgq-ops.toml")
 
 

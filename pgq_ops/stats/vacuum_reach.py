@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from pgq_ops.stats.table_health import LeafHealth
     from pgq_ops.stats.vacuum_settings import ServerAutovacuum
 
+# PostgreSQL takes a second; below 5 s its launcher does nothing else.
+_SHORTEST_NAPTIME = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -30,9 +33,10 @@ class Reach:
         return self.interval_seconds >= self.naptime_seconds
 
     @property
-    def naptime_wanted(self) -> int:
-        """The longest naptime in whole seconds, at least 1, with which it could: half of the interval."""
-        return max(1, min(int(self.naptime_seconds), int(self.interval_seconds / 2)))
+    def naptime_wanted(self) -> int | None:
+        """The longest naptime, in whole seconds, with which it could; None where no shorter one is advisable."""
+        wanted = max(_SHORTEST_NAPTIME, int(min(self.interval_seconds, self.naptime_seconds)))
+        return wanted if wanted < self.naptime_seconds else None
 
 
 def of(leaf: LeafHealth, dying: float, budget_rows: int, server: ServerAutovacuum) -> Reach:

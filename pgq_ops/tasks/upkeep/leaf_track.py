@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What lies this far back no longer counts: a burst is known within seconds, chance evens out. Sessions tell the
 # statistics of what they wrote once a second at most.
 _MEMORY_SECONDS = 10.0
+# Looks at a table's health come each 15 s.
+_RUNNING_SECONDS = 3.0
 # A VACUUM of a leaf may take a quarter of the time.
 REST = 3.0
 # One that was cancelled, or could not be done, is tried again after this long; longer each time up to the longest.
@@ -37,15 +39,17 @@ class Kept:
 class LeafTrack:
     """Moments are monotonic seconds.
 
-    `dying`: dead rows a second that are for VACUUM alone. `due_since`: since when there have been more dead rows than
-    autovacuum waits for, and nobody at work on them. `seconds`: how long the next VACUUM may take. `not_before`: none
-    begins earlier. `frozen`: what had been written there when it was frozen, so that it is once. `quiet_since`: since
-    when nothing was written, as far as it was seen. `lost_done`: it was vacuumed after its statistics were lost.
+    `looked_at`: when its health was looked at, `seen_at` its counters. `dying`: dead rows a second that are for VACUUM
+    alone. `due_since`: since when there have been more dead rows than autovacuum waits for, and nobody at work on them.
+    `seconds`: how long the next VACUUM may take. `not_before`: none begins earlier. `frozen`: what had been written
+    there when it was frozen, so that it is once. `quiet_since`: since when nothing was written, as far as it was seen.
+    `lost_done`: it was vacuumed after its statistics were lost.
     """
 
     leaf: LeafHealth
     seen: Pulse
     seen_at: float
+    looked_at: float = field(init=False)
     dying: float = 0.0
     due_since: float | None = None
     seconds: float = SECONDS
@@ -61,13 +65,13 @@ class LeafTrack:
 
     def __post_init__(self) -> None:
         """The first look."""
-        self.quiet_since = self.seen_at
+        self.quiet_since = self.looked_at = self.seen_at
         self._dead = float(self.seen.dead or 0), self.seen_at
         self._note_due(self.seen_at)
 
     def look(self, leaf: LeafHealth, at: float, now: float) -> None:
         """Take in a later look at its health; `at`: when that was, in epoch seconds by the database's clock."""
-        self.leaf = leaf
+        self.leaf, self.looked_at = leaf, now
         self.lost_done = self.lost_done and leaf.lost
         self.feel(pulses.of(leaf, at), now)
 
@@ -91,6 +95,10 @@ class LeafTrack:
         if pulse.dead is not None and pulse.at > self._vacuumed_at:
             self._dead = float(pulse.dead), now
         self._note_due(now)
+
+    def is_being_vacuumed(self, now: float) -> bool:
+        """Whether somebody was at it a moment ago; what was so long ago, a VACUUM of ours finds out at once."""
+        return self.leaf.vacuum_running and now - self.looked_at < _RUNNING_SECONDS
 
     def dead_rows(self, now: float) -> float:
         """How many there are by now: those of the last look, or of our last VACUUM, and what has died since."""

@@ -25,7 +25,7 @@ _VISITS, _SHORTEST_SECONDS = 1.5, 10.0
 def of_leaf(track: LeafTrack, budget_rows: int, server: ServerAutovacuum, now: float) -> Need | None:
     """The most urgent need of a leaf at that moment (monotonic seconds); None where there is none."""
     leaf = track.leaf
-    if leaf.vacuum_running or server.standby:
+    if server.standby or track.is_being_vacuumed(now):
         return None
     if leaf.lost and track.lost_done:
         return None
