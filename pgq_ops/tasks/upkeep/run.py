@@ -75,7 +75,7 @@ def _watched(
     connection: AnsweringConnection, table: JobTable, order: Order, terms: Terms, watch: Watch
 ) -> VacuumEnd | None:
     """The statement alone; None where it succeeded without a warning."""
-    began, end_it = time.monotonic(), _Ending()
+    began, end_it, cancelled = time.monotonic(), _Ending(), False
     with warnings_of(connection) as warnings, watch.over(table, connection.info.backend_pid) as watched:
 
         def look() -> None:
@@ -86,10 +86,12 @@ def _watched(
             with connection.meanwhile(look):
                 connection.execute(order.statement(connection.info.server_version), {})
         except errors.QueryCanceled:
-            reason = watched.cancelled_for()
-            if not reason and time.monotonic() - began >= terms.seconds:
-                return VacuumEnd(order, VacuumFate.UNFINISHED, reason=f"not done within {terms.seconds:.0f} s")
-            return VacuumEnd(order, VacuumFate.CANCELLED, reason=reason or "somebody cancelled it")
+            cancelled = True
+    if cancelled:  # only now that nobody watches any more, it is known for whom
+        reason = watched.cancelled_for()
+        if not reason and time.monotonic() - began >= terms.seconds:
+            return VacuumEnd(order, VacuumFate.UNFINISHED, reason=f"not done within {terms.seconds:.0f} s")
+        return VacuumEnd(order, VacuumFate.CANCELLED, reason=reason or "somebody cancelled it")
     if warnings.locked:
         return VacuumEnd(order, VacuumFate.BUSY, reason=str(warnings))
     return VacuumEnd(order, VacuumFate.FAILED, reason=str(warnings)) if warnings.texts else None

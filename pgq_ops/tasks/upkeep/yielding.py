@@ -21,7 +21,7 @@ class Watched(Protocol):
         ...
 
     def cancelled_for(self) -> str:
-        """For whom, or for what, it has been cancelled; empty where it has not been."""
+        """For whom, or for what, it was cancelled; empty where it was not. To be asked once it is watched no more."""
         ...
 
 
@@ -29,7 +29,7 @@ class Watch(Protocol):
     """Sees to it that nobody waits for a statement of ours: whoever comes to wait has it cancelled within 500 ms."""
 
     def over(self, table: JobTable, pid: int) -> AbstractContextManager[Watched]:
-        """Watch what the session with that server process runs within."""
+        """Watch what the session with that server process runs within; a look that has begun is over with the block."""
         ...
 
 
