@@ -32,7 +32,7 @@ CANCELLED = "canceling autovacuum task"
 # Behind each page that it makes dirty, autovacuum sleeps four times this long.
 DELAY_MS = 20
 PAGES = int(SECONDS * 1000 / (4 * DELAY_MS))
-SLOW = {
+SLOW: dict[str, str | int] = {
     "autovacuum_naptime": "1s",
     "autovacuum_vacuum_cost_delay": f"{DELAY_MS}ms",
     "autovacuum_vacuum_cost_limit": 1,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.binding import catalog
 from pgq_ops.errors import NotPermitted
 from pgq_ops.schema.grants import apply, plan
 from pgq_ops.schema.tier import Tier
@@ -108,3 +110,12 @@ def test_without_the_right_to_keep_the_old_values_nothing_is_set(database: Datab
     assert storage.planned() == ()
     database.execute(refused.value.remedy)
     assert storage.apply("jobs_1", THRESHOLD).fate is SettingFate.CHANGED
+
+
+def test_on_a_standby_nothing_is_tried(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = made(database, PARTITIONED)
+    here = catalog.server(storage.connection)
+    monkeypatch.setattr(catalog, "server", lambda _: replace(here, in_recovery=True))
+    for act in (storage.apply, storage.revert):
+        with pytest.raises(NotPermitted, match="this server is a standby, where nothing can be changed"):
+            act()
