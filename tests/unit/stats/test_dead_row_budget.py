@@ -45,7 +45,8 @@ def test_noise_and_outliers_do_not_bend_it_and_nine_of_ten_claims_keep_to_it() -
         return 4 + dead / 100 + chance.uniform(0, 10) + spike
 
     budget = derive(looks(noisy))
-    assert 3_400 < budget.rows < 4_200  # 10 pages of noise are 1,000 rows
+    # Nine of ten have up to 9.5 pages of noise, worth 950 rows; in the middle it is 5.
+    assert 3_500 < budget.rows < 3_950
 
 
 def test_what_claims_would_read_beyond_what_was_seen_is_reckoned_by_the_same_slope() -> None:
