@@ -36,6 +36,9 @@ preset = "lease"
 [job_tables.{name}.reaper]
 {reaper}
 """
+_TUNED = """[job_tables.{name}.autovacuum]
+{autovacuum}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,13 @@ class Agent:
 
 
 @contextmanager
-def agent(dsn: str, *tables: str, reaper: str = "") -> Iterator[Agent]:
-    """An agent in `manage` mode with the given lines in each table's reaper section; killed in the end."""
+def agent(dsn: str, *tables: str, reaper: str = "", autovacuum: str = "") -> Iterator[Agent]:
+    """An agent in `manage` mode with the given lines in each table's sections; killed in the end."""
     with TemporaryDirectory() as folder:
         port = _free_port()
         config = Path(folder) / "pgq-ops.toml"
-        sections = (_TABLE.format(name=name, reaper=reaper) for name in tables)
+        section = _TABLE + (_TUNED if autovacuum else "")
+        sections = (section.format(name=name, reaper=reaper, autovacuum=autovacuum) for name in tables)
         config.write_text(_CONFIG.format(port=port) + "".join(sections), encoding="utf-8")
         with (Path(folder) / "log").open("wb") as log:
             command: list[str | Path] = [COMMAND, "agent", "--config", config]

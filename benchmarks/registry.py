@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks import agent_cost, busy, collection, command_line, footprint, reaping, takeover
+from benchmarks import agent_cost, busy, churn, collection, command_line, footprint, reaping, takeover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,4 +20,5 @@ BENCHMARKS: Mapping[str, Callable[[Stage], Figures]] = {
     "footprint": footprint.run,
     "busy": busy.run,
     "agent-cost": agent_cost.run,
+    "churn": churn.run,
 }

@@ -1,0 +1,2 @@
+-- The size of all indexes of the job table.
+SELECT pg_indexes_size('demo_queue_jobs')
