@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pgq_ops.stats.dead_row_budget import DEFAULT_ROWS
 from pgq_ops.stats.server_parameters import ServerParameters
 from pgq_ops.stats.vacuum_runs import VacuumRuns
 
@@ -16,24 +18,21 @@ if TYPE_CHECKING:
     from pgq_ops.stats.table_health import LeafHealth
     from pgq_ops.stats.vacuum_settings import ServerAutovacuum
 
-# A claim that steps over 5,000 dead entries reads 851 buffers, over 20,000 it reads 4,240 (postgres-facts.md).
-USUAL_BUDGET = 5_000
-
 
 @dataclass(frozen=True, slots=True)
 class Basis:
     """What is known of a leaf beside the catalog.
 
-    `churn`: None where it was not measured. `budget_rows`: how many dead rows a claim can bear, `budget_reason` how
-    that is known, `budget_fixed` whether somebody said so. `parameters`: the server's. `ours`: what pgq-ops set on this
-    leaf before, by parameter, and `before` what was there (None: nothing).
+    `churn`: None where it was not measured. `budget_rows`: how many dead rows it may have, `budget_reason` how that is
+    known. `ceiling`: how many somebody said that there may be at most. `parameters`: the server's. `ours`: what pgq-ops
+    set on this leaf before, by parameter, and `before` what was there (None: nothing).
     """
 
     churn: Churn | None = None
     runs: VacuumRuns = field(default_factory=VacuumRuns)
-    budget_rows: int = USUAL_BUDGET
+    budget_rows: int = DEFAULT_ROWS
     budget_reason: str = ""
-    budget_fixed: bool = False
+    ceiling: float = math.inf
     parameters: ServerParameters = field(default_factory=ServerParameters)
     ours: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[str, str | None] = field(default_factory=dict)

@@ -23,11 +23,7 @@ _LOWEST_CHANGES = 500
 
 def aim(leaf: Leaf, target: Target) -> Aim:
     """The target, and above what an earlier one is not left: a budget that somebody set, and where all is over."""
-    ceiling = math.inf
-    if leaf.is_closed:
-        ceiling = target.rows
-    elif leaf.basis.budget_fixed:
-        ceiling = max(leaf.basis.budget_rows, target.rows)
+    ceiling = target.rows if leaf.is_closed else max(leaf.basis.ceiling, target.rows)
     return Aim(target.rows, target.reason, target.measured, ceiling=ceiling)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgq_ops.schema import settings
-from pgq_ops.stats import dead_row_budget, server_parameters, storage_parameters, table_health
-from pgq_ops.stats.dead_row_budget import DEFAULT_ROWS, Budget
+from pgq_ops.stats import server_parameters, storage_parameters, table_health
 from pgq_ops.stats.observed import Observed
 from pgq_ops.stats.vacuum_runs import VacuumRuns
 from pgq_ops.tasks.autovacuum.basis import Basis
+from pgq_ops.tasks.autovacuum.budget import budget_of, part_of
 from pgq_ops.tasks.autovacuum.derive import plan_leaf
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.schema.settings import Setting
+    from pgq_ops.stats.dead_row_budget import Budget
     from pgq_ops.stats.storage_parameters import LeafStorage
     from pgq_ops.tasks.autovacuum.leaf_plan import LeafPlan
 
@@ -38,20 +40,21 @@ def plan_leaves(
         observed = Observed(health) if observed is None else replace(observed, health=health)
     budget = budget_of(section, observed)
     parameters = server_parameters.read(connection)
-    known = settings.readable(connection, table)
+    known = _by_leaf(settings.readable(connection, table))
     by_oid = {leaf.oid: leaf for leaf in observed.health.leaves}
     plans = []
     for leaf in leaves:
         health_of_leaf = by_oid.get(leaf.relation.oid)
         if health_of_leaf is None:
             continue
-        ours = _of(known, leaf.relation.oid)
+        ours = known.get(leaf.relation.oid, {})
+        part = part_of(budget, observed, leaf.relation.oid)
         basis = Basis(
             churn=observed.churn.get(leaf.relation.oid),
             runs=observed.runs.get(leaf.relation.oid, VacuumRuns()),
-            budget_rows=budget.rows,
-            budget_reason=budget.reason,
-            budget_fixed=section.dead_tuple_budget != "auto",
+            budget_rows=part.rows,
+            budget_reason=part.reason,
+            ceiling=math.inf if section.dead_tuple_budget == "auto" else budget.rows,
             parameters=parameters,
             ours={name: setting.set_value for name, setting in ours.items()},
             before={name: setting.old_value for name, setting in ours.items()},
@@ -61,19 +64,13 @@ def plan_leaves(
     return tuple(plans), budget
 
 
-def budget_of(section: Autovacuum, observed: Observed) -> Budget:
-    """How many dead rows a claim of the table can bear: as configured, else by what claims were seen to cost."""
-    if section.dead_tuple_budget != "auto":
-        return Budget(int(section.dead_tuple_budget), "as configured")
-    if not observed.claims:
-        return Budget(DEFAULT_ROWS, "by default: only a running agent sees what claims cost at how many dead rows")
-    return dead_row_budget.derive(observed.claims)
-
-
 def _covers(observed: Observed, leaves: Sequence[LeafStorage]) -> bool:
     """Whether no leaf has come since."""
     return {leaf.relation.oid for leaf in leaves} <= {leaf.oid for leaf in observed.health.leaves}
 
 
-def _of(known: Mapping[tuple[int, str], Setting], oid: int) -> dict[str, Setting]:
-    return {parameter: setting for (of_oid, parameter), setting in known.items() if of_oid == oid}
+def _by_leaf(known: Mapping[tuple[int, str], Setting]) -> Mapping[int, Mapping[str, Setting]]:
+    found: dict[int, dict[str, Setting]] = {}
+    for (oid, parameter), setting in known.items():
+        found.setdefault(oid, {})[parameter] = setting
+    return found

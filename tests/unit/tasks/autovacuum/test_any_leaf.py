@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -65,7 +66,7 @@ bases = st.builds(
     churns,
     st.builds(VacuumRuns, st.integers(0, 9), seconds=st.none() | st.floats(0, 5_000)),
     st.integers(500, 50_000),
-    budget_fixed=st.booleans(),
+    ceiling=st.just(math.inf) | st.floats(500, 50_000),
     parameters=st.builds(ServerParameters, st.sampled_from([140000, 170000, 180000, 190000])),
 )
 cases = st.tuples(owns(), bases, leaves, st.sampled_from([True, False, None]), st.floats(1, 600))

@@ -44,9 +44,9 @@ def test_a_closed_leaf_gets_the_smallest_all_the_same() -> None:
 
 
 def test_a_budget_that_somebody_lowered_holds_at_once_and_a_derived_one_does_not() -> None:
-    assert later(replace(OURS, budget_rows=2_900, budget_fixed=True))[THRESHOLD] == "2900"
+    assert later(replace(OURS, budget_rows=2_900, ceiling=2_900))[THRESHOLD] == "2900"
     assert THRESHOLD not in later(replace(OURS, budget_rows=2_900))
-    quiet = Basis(None, budget_rows=2_900, budget_fixed=True, parameters=V17)
+    quiet = Basis(None, budget_rows=2_900, ceiling=2_900, parameters=V17)
     assert later(quiet)[THRESHOLD] == "500"
 
 

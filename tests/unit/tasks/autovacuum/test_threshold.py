@@ -63,8 +63,8 @@ def test_the_budget_caps_it(budget: int, rows: str) -> None:
 
 
 def test_a_budget_below_the_smallest_is_somebody_s_wish_and_holds() -> None:
-    assert changed(plan(basis=Basis(churn(310), budget_rows=120, budget_fixed=True)))[THRESHOLD] == "120"
-    assert changed(plan(basis=Basis(budget_rows=120, budget_fixed=True)))[THRESHOLD] == "120"
+    assert changed(plan(basis=Basis(churn(310), budget_rows=120, ceiling=120)))[THRESHOLD] == "120"
+    assert changed(plan(basis=Basis(budget_rows=120, ceiling=120)))[THRESHOLD] == "120"
 
 
 def test_an_empty_leaf_without_any_statistics_has_a_plan_too() -> None:
