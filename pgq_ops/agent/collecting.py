@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops import logs
 from pgq_ops.agent.finding_teller import FindingTeller
-from pgq_ops.agent.registry import reap_news
+from pgq_ops.agent.registry import reap_news, upkeep_news
 from pgq_ops.db.wording import in_words, tells_of_change
 from pgq_ops.exporter.runs import ProbeFailure
 from pgq_ops.tasks import reap_tally
@@ -84,6 +84,7 @@ class Collecting:
             reaping=reaping,
             reaping_seconds=time.monotonic() - since,
             news=reap_news(self.jobs.result("reaper", name)),
+            upkeep=upkeep_news(self.jobs.result("upkeep", name)),
         )
         if reaping:
             reap_tally.declare(self.collector.database, name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pgq_ops.checks.look import ReapNews
+from pgq_ops.checks.look import ReapNews, UpkeepNews
 from pgq_ops.config.maintenance import Autovacuum
 from pgq_ops.stats.observed import Observations
 from pgq_ops.tasks.autovacuum.tuning import Tune
@@ -14,6 +14,7 @@ from pgq_ops.tasks.end_transactions import EndTransactions
 from pgq_ops.tasks.reap import Reap
 from pgq_ops.tasks.reap_result import ReapResult
 from pgq_ops.tasks.upkeep import upkeep
+from pgq_ops.tasks.upkeep.result import UpkeepResult
 from pgq_ops.tasks.upkeep.yielding import NoWatch
 
 if TYPE_CHECKING:
@@ -134,3 +135,10 @@ def reap_news(result: Result | None) -> ReapNews:
     if not isinstance(result, ReapResult):
         return ReapNews()
     return ReapNews(result.mass_expired, result.still_refused, result.still_swallowed, result.example)
+
+
+def upkeep_news(result: Result | None) -> UpkeepNews:
+    """What the last look of upkeep came to."""
+    if not isinstance(result, UpkeepResult):
+        return UpkeepNews()
+    return UpkeepNews(result.outpaced, result.acts, result.refused)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.ready_locked import ReadyLocked
     from pgq_ops.stats.table_health import TableHealth
     from pgq_ops.stats.transactions import Transactions
+    from pgq_ops.stats.vacuum_reach import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,18 @@ class ReapNews:
     """Rows whose change a trigger discarded without an error (they are among `conflicts` too)."""
     example: str = ""
     """The database's reason for one of the conflicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepNews:
+    """What the agent's upkeep says of vacuum on the job table."""
+
+    outpaced: tuple[Reach, ...] = ()
+    """Leaves where rows have died for some minutes faster than autovacuum can come, the worst first."""
+    acts: bool = False
+    """Whether the agent runs VACUUM itself."""
+    refused: str = ""
+    """Why it may not, with the GRANT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,7 @@ class Look:
     reaping_seconds: float | None = None
     """For how long this agent has been the one to take them back; None where that is not known."""
     news: ReapNews = ReapNews()
+    upkeep: UpkeepNews = UpkeepNews()
     claim: ClaimCost | None = None
     best_claim: ClaimCost | None = None
     """The cheapest claim seen since the agent began to look."""

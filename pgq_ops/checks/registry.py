@@ -27,6 +27,7 @@ from pgq_ops.checks import (
     statistics_lost,
     suspicious_leases,
     unknown_states,
+    vacuum_outpaced,
     visibility,
     wraparound,
 )
@@ -53,6 +54,7 @@ _MODULES = (
     horizon_held,
     dead_rows,
     autovacuum_off,
+    vacuum_outpaced,
     wraparound,
     statistics_lost,
     idle_in_transaction,

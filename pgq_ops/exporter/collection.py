@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgq_ops import sql
-from pgq_ops.checks.look import DatabaseLook, Look, ReapNews
+from pgq_ops.checks.look import DatabaseLook, Look, ReapNews, UpkeepNews
 from pgq_ops.checks.registry import NEEDS, findings_of, unjudged_by
 from pgq_ops.errors import PgqOpsError
 from pgq_ops.exporter import health
@@ -88,6 +88,7 @@ class Collector:
         reaping: bool | None = None,
         reaping_seconds: float | None = None,
         news: ReapNews | None = None,
+        upkeep: UpkeepNews | None = None,
     ) -> Collected:
         """Run what is due. `reaping`: whether an agent takes the table's expired leases back, and for how long."""
         try:
@@ -117,6 +118,7 @@ class Collector:
             reaping,
             reaping_seconds,
             news or ReapNews(),
+            upkeep or UpkeepNews(),
             claim=memory.claim,
             best_claim=memory.best_claim,
             claim_statements=memory.claim_statements,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What lies this far back no longer counts: a burst is known within seconds, chance evens out. Sessions tell the
 # statistics of what they wrote once a second at most.
 _MEMORY_SECONDS = 10.0
+# What goes on for minutes, a person should hear of.
+_LONG_MEMORY_SECONDS = 300.0
 # Looks at a table's health come each 15 s.
 _RUNNING_SECONDS = 3.0
 # A VACUUM of a leaf may take a quarter of the time.
@@ -40,10 +42,10 @@ class LeafTrack:
     """Moments are monotonic seconds.
 
     `looked_at`: when its health was looked at, `seen_at` its counters. `dying`: dead rows a second that are for VACUUM
-    alone. `due_since`: since when there have been more dead rows than autovacuum waits for, and nobody at work on them.
-    `seconds`: how long the next VACUUM may take. `not_before`: none begins earlier. `frozen`: what had been written
-    there when it was frozen, so that it is once. `quiet_since`: since when nothing was written, as far as it was seen.
-    `lost_done`: it was vacuumed after its statistics were lost.
+    alone; `dying_for_long`: likewise, over minutes. `due_since`: since when there have been more dead rows than
+    autovacuum waits for, and nobody at work on them. `seconds`: how long the next VACUUM may take. `not_before`: none
+    begins earlier. `frozen`: what had been written there when it was frozen, so that it is once. `quiet_since`: since
+    when nothing was written, as far as it was seen. `lost_done`: it was vacuumed after its statistics were lost.
     """
 
     leaf: LeafHealth
@@ -51,6 +53,7 @@ class LeafTrack:
     seen_at: float
     looked_at: float = field(init=False)
     dying: float = 0.0
+    dying_for_long: float = 0.0
     due_since: float | None = None
     seconds: float = SECONDS
     not_before: float = 0.0
@@ -86,6 +89,7 @@ class LeafTrack:
             rate = max(0.0, (pulse.left_behind - before.left_behind) / seconds)
             weight = 1.0 if self._rates == 0 else min(1.0, seconds / _MEMORY_SECONDS)
             self.dying += weight * (rate - self.dying)
+            self.dying_for_long += min(1.0, seconds / _LONG_MEMORY_SECONDS) * (rate - self.dying_for_long)
             self._rates += 1
         if pulse.vacuums != before.vacuums:
             self.due_since = None

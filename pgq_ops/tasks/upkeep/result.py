@@ -9,6 +9,7 @@ from pgq_ops.tasks.task import Outcome
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 
 if TYPE_CHECKING:
+    from pgq_ops.stats.vacuum_reach import Reach
     from pgq_ops.tasks.upkeep.ending import VacuumEnd
     from pgq_ops.tasks.upkeep.need import Need
 
@@ -25,13 +26,14 @@ _OUTCOMES = {
 class UpkeepResult:
     """`end`: of what was run. `needs`: what is needed beside it; `acts`: whether it is run, or only told.
 
-    `held`: who keeps the dead rows that would be vacuumed. `refused`: why it may not be done, with the GRANT.
-    `again_seconds`: when to look again.
+    `outpaced`: where rows have died for some minutes faster than autovacuum can come. `held`: who keeps the dead rows
+    that would be vacuumed. `refused`: why it may not be done, with the GRANT. `again_seconds`: when to look again.
     """
 
     end: VacuumEnd | None = None
     needs: tuple[Need, ...] = ()
     acts: bool = True
+    outpaced: tuple[Reach, ...] = ()
     held: str = ""
     refused: str = ""
     again_seconds: float | None = None

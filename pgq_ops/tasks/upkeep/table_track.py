@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.stats import dead_row_budget, vacuum_reach
-from pgq_ops.tasks.upkeep import held, needs
+from pgq_ops.stats import dead_row_budget, storage_parameters, vacuum_reach
+from pgq_ops.tasks.upkeep import frozen, held, needs
 from pgq_ops.tasks.upkeep import pulse as pulses
 from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
 from pgq_ops.tasks.upkeep.need import Why
@@ -15,7 +15,9 @@ from pgq_ops.tasks.upkeep.parents import Parents
 if TYPE_CHECKING:
     from pgq_ops.config.maintenance import Autovacuum
     from pgq_ops.db.connection import Connection
+    from pgq_ops.job_table.table import JobTable
     from pgq_ops.stats.observed import Observed
+    from pgq_ops.stats.vacuum_reach import Reach
     from pgq_ops.tasks.upkeep.held import Held
     from pgq_ops.tasks.upkeep.need import Need
 
@@ -63,6 +65,23 @@ class TableTrack:
                 self.leaves[leaf.oid] = track
         self._observed = observed
 
+    def is_catalog_due(self, table: JobTable, now: float) -> bool:
+        """Whether the catalog is to be asked for what no look tells."""
+        return table.partitioned and (self.asked_at is None or now - self.asked_at >= CATALOG_SECONDS)
+
+    def ask_catalog(self, connection: Connection, table: JobTable, observed: Observed, now: float) -> None:
+        """Ask for closed partitions that are not frozen, and partitioned tables without statistics of their own.
+
+        Raises the driver's errors.
+        """
+        self.asked_at = now
+        if table.partitioned:
+            leaves = storage_parameters.read(connection, table)
+            self.beside = (
+                *self.parents.needs(connection, table, observed.health),
+                *frozen.needs(connection, leaves, self.leaves, observed.horizon, now),
+            )
+
     def is_pulse_due(self, now: float) -> bool:
         """Whether the counters are to be asked for."""
         every = _BUSY_SECONDS if any(self._is_busy(track, now) for track in self.leaves.values()) else _QUIET_SECONDS
@@ -94,6 +113,14 @@ class TableTrack:
         found = [needs.of_leaf(track, budget_rows, server, now) for track in self.leaves.values()]
         there = [need for need in (*found, *self.beside) if need is not None]
         return sorted(there, key=lambda need: (need.why, -need.dead_rows))
+
+    def outpaced(self, budget_rows: int, observed: Observed) -> tuple[Reach, ...]:
+        """The leaves where rows have died for some minutes faster than autovacuum can come, the worst first."""
+        server = observed.health.server
+        reaches = (
+            vacuum_reach.of(track.leaf, track.dying_for_long, budget_rows, server) for track in self.leaves.values()
+        )
+        return tuple(sorted((one for one in reaches if not one.in_reach), key=lambda one: one.interval_seconds))
 
     def may_begin(self, need: Need, now: float) -> bool:
         """Whether the last VACUUM of the leaf is long enough ago; of closed ones, that of any of them."""

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.db.answers import AnsweringConnection
 from pgq_ops.errors import ActionFailed, NotPermitted
-from pgq_ops.stats import storage_parameters
-from pgq_ops.tasks.upkeep import frozen
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.need import Why
 from pgq_ops.tasks.upkeep.result import UpkeepResult
 from pgq_ops.tasks.upkeep.run import Terms, run
-from pgq_ops.tasks.upkeep.table_track import CATALOG_SECONDS, TableTrack
+from pgq_ops.tasks.upkeep.table_track import TableTrack
 from pgq_ops.tasks.upkeep.telling import Telling
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ class Upkeep:
             return UpkeepResult()
         now, track = self.clock(), self._look(table, observed)
         acts = terms.vacuum == "when-needed"
-        if self._is_catalog_due(table, track, now) or (acts and track.is_pulse_due(now)):
+        if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now)):
             return None
         found = track.needs(track.budget_rows(terms, observed, now), observed, now)
         if acts and self._next(track, found, observed, now) is not None:
@@ -85,8 +83,8 @@ class Upkeep:
         if observed is None or terms is None:
             return UpkeepResult(dry_run=True)
         track = self._look(table, observed)
-        self._ask_catalog(connection, table, track, observed)
         now = self.clock()
+        track.ask_catalog(connection, table, observed, now)
         found = track.needs(track.budget_rows(terms, observed, now), observed, now)
         return UpkeepResult(needs=tuple(found), acts=terms.vacuum == "when-needed", dry_run=True)
 
@@ -99,8 +97,8 @@ class Upkeep:
         if observed is None or terms is None:
             return UpkeepResult()
         track = self._look(table, observed)
-        if self._is_catalog_due(table, track, self.clock()):
-            self._ask_catalog(connection, table, track, observed)
+        if track.is_catalog_due(table, self.clock()):
+            track.ask_catalog(connection, table, observed, self.clock())
         if terms.vacuum == "when-needed":
             track.feel(connection, self.clock())
         now = self.clock()
@@ -112,21 +110,29 @@ class Upkeep:
             raise TypeError("only a connection that can be watched while it waits")
         end = self._carry_out(connection, table, track, need, observed)
         now = self.clock()
-        again = track.again_seconds(track.budget_rows(terms, observed, now), observed, now)
-        return UpkeepResult(end, tuple(one for one in found if one is not need), again_seconds=again)
+        budget = track.budget_rows(terms, observed, now)
+        return UpkeepResult(
+            end,
+            tuple(one for one in found if one is not need),
+            outpaced=track.outpaced(budget, observed),
+            again_seconds=track.again_seconds(budget, observed, now),
+        )
 
     def _waiting(
         self, table: JobTable, track: TableTrack, found: list[Need], observed: Observed, terms: Autovacuum
     ) -> UpkeepResult:
         """The result where nothing is run."""
-        if terms.vacuum != "when-needed":
-            return UpkeepResult(needs=tuple(found), acts=False)
         now = self.clock()
+        budget = track.budget_rows(terms, observed, now)
+        outpaced = track.outpaced(budget, observed)
+        if terms.vacuum != "when-needed":
+            return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced)
         return UpkeepResult(
             needs=tuple(found),
+            outpaced=outpaced,
             held=self._held(table, track, found, observed),
             refused=track.refused if now < track.refused_until else "",
-            again_seconds=track.again_seconds(track.budget_rows(terms, observed, now), observed, now),
+            again_seconds=track.again_seconds(budget, observed, now),
         )
 
     def _carry_out(
@@ -170,20 +176,6 @@ class Upkeep:
         track = self._tables.setdefault(table.name, TableTrack())
         track.look(observed, self.clock())
         return track
-
-    def _is_catalog_due(self, table: JobTable, track: TableTrack, now: float) -> bool:
-        return table.partitioned and (track.asked_at is None or now - track.asked_at >= CATALOG_SECONDS)
-
-    def _ask_catalog(self, connection: Connection, table: JobTable, track: TableTrack, observed: Observed) -> None:
-        """What no look tells: closed partitions that are not frozen, partitioned tables without statistics."""
-        if not table.partitioned:
-            return
-        now, leaves = self.clock(), storage_parameters.read(connection, table)
-        track.asked_at = now
-        track.beside = (
-            *track.parents.needs(connection, table, observed.health),
-            *frozen.needs(connection, leaves, track.leaves, observed.horizon, now),
-        )
 
     def _next(self, track: TableTrack, found: list[Need], observed: Observed, now: float) -> Need | None:
         """The most urgent one that may begin now and would not be in vain."""

@@ -124,6 +124,7 @@ def test_a_vacuum_that_goes_on_keeps_neither_reaper_nor_metrics_nor_the_agents_e
         assert not agent.events("task.failed")
 
 
+@pytest.mark.networks  # two agents, one of which is stopped: the other has to find the lock free
 def test_one_whose_leadership_is_lost_ends_and_the_next_leader_begins_its_own(dead: Database, start: Start) -> None:
     with endless(dead):
         write(dead, "UPDATE jobs SET status = 'y' WHERE id BETWEEN 3000 AND 5000")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pgq_ops.stats.horizon import Holder, Horizon
-from pgq_ops.stats.table_health import LeafHealth
+from pgq_ops.stats.observed import Observed
+from pgq_ops.stats.table_health import LeafHealth, TableHealth
 from pgq_ops.stats.vacuum_settings import ServerAutovacuum
 from pgq_ops.tasks.upkeep import held, needs
 from pgq_ops.tasks.upkeep import pulse as pulses
@@ -16,6 +17,7 @@ from pgq_ops.tasks.upkeep.ending import VacuumEnd, VacuumFate
 from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
 from pgq_ops.tasks.upkeep.need import Need, Why
 from pgq_ops.tasks.upkeep.order import Order
+from pgq_ops.tasks.upkeep.table_track import TableTrack
 
 BUDGET = 5_000
 LEAF = LeafHealth(
@@ -246,3 +248,45 @@ def test_who_keeps_them_is_named() -> None:
     assert str(held_of(Story(), REPORT)) == "session 7 (report, user bi) keeps dead rows"
     slot = replace(REPORT, kind="slot", pid=None, name="copy", user="")
     assert str(held_of(Story(), slot)) == "a replication slot (copy) keeps dead rows"
+
+
+def test_what_goes_on_for_minutes_is_told_apart_from_a_burst() -> None:
+    story = Story()
+    observed: Any = Observed(TableHealth((LEAF,), server=ServerAutovacuum(naptime_seconds=60)))
+    table = TableTrack({1: story.track})
+    for _ in range(4):
+        story.later(5, died=1_000)
+    assert table.outpaced(BUDGET, observed) == ()
+    for _ in range(60):
+        story.later(5, died=1_000)
+    [reach] = table.outpaced(BUDGET, observed)
+    assert 120 < reach.dying < 200
+    for _ in range(60):
+        story.later(5)
+    assert table.outpaced(BUDGET, observed) == ()
+
+
+def test_the_next_look_comes_when_a_vacuum_will_be_due() -> None:
+    story = Story().later(died=2_000)
+    observed: Any = Observed(TableHealth((LEAF,), server=ServerAutovacuum(naptime_seconds=60)))
+    table = TableTrack({1: story.track})
+    assert table.again_seconds(BUDGET, observed, story.now) == pytest.approx(500 / 400)
+    story.track.not_before = story.now + 1.6
+    assert table.again_seconds(BUDGET, observed, story.now) == pytest.approx(1.6)
+    story.track.not_before = story.now + 3
+    assert table.again_seconds(BUDGET, observed, story.now) is None, "the usual time is sooner"
+    story.track.not_before = 0
+    assert table.again_seconds(BUDGET, observed, story.now + 2) is None, "it is due already, and waits for something"
+    assert Story().track.dying == 0
+
+
+def test_the_busy_are_asked_for_their_counters_more_often_than_the_quiet() -> None:
+    story = Story()
+    table = TableTrack({1: story.track})
+    story.now += 60
+    story.later(1)
+    assert not table.is_pulse_due(story.now + 4.9)
+    assert table.is_pulse_due(story.now + 5)
+    story.later(1, died=1)
+    assert not table.is_pulse_due(story.now + 1.9)
+    assert table.is_pulse_due(story.now + 2)
