@@ -20,8 +20,10 @@ from pgq_ops.tasks.upkeep.run import Terms, run
 from pgq_ops.tasks.upkeep.telling import VACUUMS
 from pgq_ops.tasks.upkeep.upkeep import Upkeep
 from pgq_ops.tasks.upkeep.yielding import NoWatch
+from tests.support.agent import wait_until
 from tests.support.binding import bind_toml
 from tests.support.jobs import SMALL
+from tests.support.table_health import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from pgq_ops.tasks.upkeep.result import UpkeepResult
     from tests.support.database import Database
 
+VACUUMING = "SELECT count(*) FROM pg_stat_progress_vacuum WHERE datname = current_database()"
+NEEDED_TOML = 'vacuum = "when-needed"\ndead_tuple_budget = 1000'
 NEEDED = Autovacuum(vacuum="when-needed", dead_tuple_budget=1_000)
 
 
@@ -52,6 +56,28 @@ def table_of(database: Database, toml: str = SMALL) -> JobTable:
     bound = bind_toml(database, toml)
     bound.connection.close()
     return bound.table
+
+
+def let_rows_die(database: Database) -> None:
+    """20,000 jobs in the table of agents, so that autovacuum would wait for 4,050 dead rows, and 2,000 dead rows."""
+    write(database, "INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 20000)")
+    database.execute("VACUUM jobs")  # for `endless`: a scan of the rest is index-only
+    write(database, "UPDATE jobs SET status = 'x' WHERE id <= 2000")
+    database.execute("ANALYZE jobs")
+    counted = "SELECT pg_stat_get_dead_tuples('jobs'::regclass)"
+    wait_until(lambda: database.value(counted) == 2_000, what="counted")
+
+
+@contextmanager
+def endless(database: Database) -> Iterator[None]:
+    """Within, no VACUUM of jobs comes to its end: a cursor rests on a page of an index that it wants to clean."""
+    reader = database.connect(autocommit=False, application_name="reader")
+    reader.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
+    reader.execute("DECLARE resting CURSOR FOR SELECT id FROM jobs ORDER BY id DESC")
+    reader.execute("FETCH 1 FROM resting")
+    yield
+    reader.rollback()
+    reader.close()
 
 
 @dataclass(slots=True)

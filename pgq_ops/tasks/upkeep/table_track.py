@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgq_ops.stats import dead_row_budget, storage_parameters, vacuum_reach
+from pgq_ops.stats import storage_parameters, vacuum_reach
+from pgq_ops.tasks.autovacuum.budget import budget_of, part_of
 from pgq_ops.tasks.upkeep import frozen, held, needs
 from pgq_ops.tasks.upkeep import pulse as pulses
 from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
@@ -13,9 +14,12 @@ from pgq_ops.tasks.upkeep.need import Why
 from pgq_ops.tasks.upkeep.parents import Parents
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pgq_ops.config.maintenance import Autovacuum
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
+    from pgq_ops.stats.dead_row_budget import Budget
     from pgq_ops.stats.observed import Observed
     from pgq_ops.stats.vacuum_reach import Reach
     from pgq_ops.tasks.upkeep.held import Held
@@ -48,7 +52,7 @@ class TableTrack:
     refused: str = ""
     refused_until: float = 0.0
     _observed: Observed | None = None
-    _budget: tuple[int, float] | None = None
+    _budget: tuple[Budget, Autovacuum, float] | None = None
 
     def look(self, observed: Observed, now: float) -> None:
         """Take in what was seen; the same look twice says nothing new."""
@@ -99,26 +103,30 @@ class TableTrack:
     def _is_busy(self, track: LeafTrack, now: float) -> bool:
         return now - track.quiet_since < _BUSY_FOR_SECONDS
 
-    def budget_rows(self, terms: Autovacuum, observed: Observed, now: float) -> int:
-        """How many dead rows a claim can bear: as configured, else as derived."""
-        if terms.dead_tuple_budget != "auto":
-            return terms.dead_tuple_budget
-        if self._budget is None or now - self._budget[1] >= _BUDGET_SECONDS:
-            self._budget = dead_row_budget.derive(observed.claims).rows, now
-        return self._budget[0]
+    def budgets(self, terms: Autovacuum, observed: Observed, now: float) -> Mapping[int, int]:
+        """How many dead rows each leaf may have, by oid: its part of what claims can bear, as its plan has it.
 
-    def needs(self, budget_rows: int, observed: Observed, now: float) -> list[Need]:
+        One in which nothing dies may have as many as all together: what is left there is in the way of no claim.
+        """
+        if self._budget is None or self._budget[1] != terms or now - self._budget[2] >= _BUDGET_SECONDS:
+            self._budget = budget_of(terms, observed), terms, now
+        whole = self._budget[0]
+        busy = {oid for oid, churn in observed.churn.items() if churn.dying > 0}
+        return {oid: part_of(whole, observed, oid).rows if oid in busy else whole.rows for oid in self.leaves}
+
+    def needs(self, budgets: Mapping[int, int], observed: Observed, now: float) -> list[Need]:
         """All that is needed, the most urgent first."""
         server = observed.health.server
-        found = [needs.of_leaf(track, budget_rows, server, now) for track in self.leaves.values()]
+        found = [needs.of_leaf(track, budgets[oid], server, now) for oid, track in self.leaves.items()]
         there = [need for need in (*found, *self.beside) if need is not None]
         return sorted(there, key=lambda need: (need.why, -need.dead_rows))
 
-    def outpaced(self, budget_rows: int, observed: Observed) -> tuple[Reach, ...]:
+    def outpaced(self, budgets: Mapping[int, int], observed: Observed) -> tuple[Reach, ...]:
         """The leaves where rows have died for some minutes faster than autovacuum can come, the worst first."""
         server = observed.health.server
         reaches = (
-            vacuum_reach.of(track.leaf, track.dying_for_long, budget_rows, server) for track in self.leaves.values()
+            vacuum_reach.of(track.leaf, track.dying_for_long, budgets[oid], server)
+            for oid, track in self.leaves.items()
         )
         return tuple(sorted((one for one in reaches if not one.in_reach), key=lambda one: one.interval_seconds))
 
@@ -137,16 +145,15 @@ class TableTrack:
         found = held.of_leaf(track, observed.horizon, now)
         return None if held.is_worth_it(found, need.dead_rows, needs.LEAST_ROWS) else found
 
-    def again_seconds(self, budget_rows: int, observed: Observed, now: float) -> float | None:
+    def again_seconds(self, budgets: Mapping[int, int], observed: Observed, now: float) -> float | None:
         """When the next leaf will need a VACUUM, where that is foreseen to be soon; else None.
 
         One that needs it by now, and has to wait for something else, is not among them.
         """
         server = observed.health.server
-        begin = needs.begin_rows(budget_rows)
         soon = [
-            max(track.seconds_until(begin, now), track.not_before - now)
-            for track in self.leaves.values()
-            if not vacuum_reach.of(track.leaf, track.dying, budget_rows, server).in_reach
+            max(track.seconds_until(needs.begin_rows(budgets[oid]), now), track.not_before - now)
+            for oid, track in self.leaves.items()
+            if not vacuum_reach.of(track.leaf, track.dying, budgets[oid], server).in_reach
         ]
         return min((max(_SOONEST_SECONDS, seconds) for seconds in soon if 0 < seconds < _BUSY_SECONDS), default=None)

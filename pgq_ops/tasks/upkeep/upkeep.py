@@ -72,7 +72,7 @@ class Upkeep:
         acts = terms.vacuum == "when-needed"
         if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now)):
             return None
-        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
+        found = track.needs(track.budgets(terms, observed, now), observed, now)
         if acts and self._next(track, found, observed, now) is not None:
             return None
         return self._waiting(table, track, found, observed, terms)
@@ -85,7 +85,7 @@ class Upkeep:
         track = self._look(table, observed)
         now = self.clock()
         track.ask_catalog(connection, table, observed, now)
-        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
+        found = track.needs(track.budgets(terms, observed, now), observed, now)
         return UpkeepResult(needs=tuple(found), acts=terms.vacuum == "when-needed", dry_run=True)
 
     def run(self, connection: Connection, table: JobTable, guard: Guard) -> UpkeepResult:
@@ -102,7 +102,7 @@ class Upkeep:
         if terms.vacuum == "when-needed":
             track.feel(connection, self.clock())
         now = self.clock()
-        found = track.needs(track.budget_rows(terms, observed, now), observed, now)
+        found = track.needs(track.budgets(terms, observed, now), observed, now)
         need = self._next(track, found, observed, now) if terms.vacuum == "when-needed" else None
         if need is None or not guard():
             return self._waiting(table, track, found, observed, terms)
@@ -110,12 +110,12 @@ class Upkeep:
             raise TypeError("only a connection that can be watched while it waits")
         end = self._carry_out(connection, table, track, need, observed)
         now = self.clock()
-        budget = track.budget_rows(terms, observed, now)
+        budgets = track.budgets(terms, observed, now)
         return UpkeepResult(
             end,
             tuple(one for one in found if one is not need),
-            outpaced=track.outpaced(budget, observed),
-            again_seconds=track.again_seconds(budget, observed, now),
+            outpaced=track.outpaced(budgets, observed),
+            again_seconds=track.again_seconds(budgets, observed, now),
         )
 
     def _waiting(
@@ -123,8 +123,8 @@ class Upkeep:
     ) -> UpkeepResult:
         """The result where nothing is run."""
         now = self.clock()
-        budget = track.budget_rows(terms, observed, now)
-        outpaced = track.outpaced(budget, observed)
+        budgets = track.budgets(terms, observed, now)
+        outpaced = track.outpaced(budgets, observed)
         if terms.vacuum != "when-needed":
             return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced)
         return UpkeepResult(
@@ -132,7 +132,7 @@ class Upkeep:
             outpaced=outpaced,
             held=self._held(table, track, found, observed),
             refused=track.refused if now < track.refused_until else "",
-            again_seconds=track.again_seconds(budget, observed, now),
+            again_seconds=track.again_seconds(budgets, observed, now),
         )
 
     def _carry_out(

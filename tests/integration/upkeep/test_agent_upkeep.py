@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,43 +11,25 @@ import pytest
 from pgq_ops.schema import versions
 from tests.support.agent import EXPIRED, JOBS, wait_until
 from tests.support.table_health import write
+from tests.support.upkeep import NEEDED_TOML, VACUUMING, endless, let_rows_die
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.support.agent import Agent
     from tests.support.database import Database
 
     Start = Callable[..., Agent]
 
-NEEDED = 'vacuum = "when-needed"\ndead_tuple_budget = 1000'
-VACUUMING = "SELECT count(*) FROM pg_stat_progress_vacuum WHERE datname = current_database()"
 SESSIONS = "SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pgq-ops/%%' ORDER BY 1"
-DONE = "SELECT pg_stat_get_vacuum_count('jobs'::regclass)"
 DEAD = "SELECT pg_stat_get_dead_tuples('jobs'::regclass)"
 
 
 @pytest.fixture
 def dead(jobs: Database) -> Database:
-    """20,000 jobs, so that autovacuum would wait for 4,050 dead rows, and 2,000 dead rows."""
-    write(jobs, "INSERT INTO jobs (status) SELECT 'done' FROM generate_series(1, 20000)")
-    write(jobs, "UPDATE jobs SET status = 'x' WHERE id <= 2000")
-    jobs.execute("ANALYZE jobs")
-    wait_until(lambda: jobs.value(DEAD) == 2_000, what="counted")
+    """The table with dead rows that autovacuum would leave for now."""
+    let_rows_die(jobs)
     return jobs
-
-
-@contextmanager
-def endless(database: Database) -> Iterator[None]:
-    """Within, no VACUUM of jobs comes to its end: a cursor rests on a page of the primary key that it wants to clean."""
-    reader = database.connect(autocommit=False, application_name="reader")
-    reader.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
-    database.execute("VACUUM (INDEX_CLEANUP off) jobs")  # or the scan is not index-only and rests on no page
-    reader.execute("DECLARE resting CURSOR FOR SELECT id FROM jobs ORDER BY id")
-    reader.execute("FETCH 1 FROM resting")
-    yield
-    reader.rollback()
-    reader.close()
 
 
 def vacuums(agent: Agent, outcome: str) -> float:
@@ -61,7 +42,7 @@ def test_dead_rows_are_removed_where_settings_cannot_do_it_in_time(dead: Databas
     write(dead, "INSERT INTO more (status) SELECT 'done' FROM generate_series(1, 20000)")
     write(dead, "UPDATE more SET status = 'x' WHERE id <= 2000")
     dead.execute("ANALYZE more")
-    agent = start(dead.dsn, "jobs", "more", autovacuum=NEEDED)
+    agent = start(dead.dsn, "jobs", "more", autovacuum=NEEDED_TOML)
     left = "SELECT sum(pg_stat_get_dead_tuples(oid)) FROM pg_class WHERE relname IN ('jobs', 'more')"
     wait_until(lambda: dead.value(left) == 0, 20, "vacuumed, one after the other")
     counted = 'job_table="jobs"', 'outcome="ok"'
@@ -77,15 +58,14 @@ def test_by_default_the_agent_only_says_it_and_needs_no_further_session(dead: Da
     agent = start(dead.dsn, autovacuum='every = "1h"\ndead_tuple_budget = 1000')
     message = "SELECT message FROM pgq_ops.task WHERE task = 'upkeep'"
     wait_until(lambda: dead.rows(message) == [("would VACUUM public.jobs",)], 20, "told")
-    assert dead.value(DONE) == 0
+    assert dead.value(DEAD) == 2_000
     assert not agent.series("pgqops_vacuums_total")
 
 
 @pytest.mark.case("V10")
 def test_whoever_comes_to_wait_for_its_vacuum_has_it_within_half_a_second(dead: Database, start: Start) -> None:
     with endless(dead):
-        write(dead, "UPDATE jobs SET status = 'y' WHERE id BETWEEN 3000 AND 5000")
-        agent = start(dead.dsn, autovacuum=NEEDED)
+        agent = start(dead.dsn, autovacuum=NEEDED_TOML)
         waited = []
         for number in range(2):
             wait_until(lambda: dead.value(VACUUMING, {}) == 1, 30, "a VACUUM runs")
@@ -106,8 +86,7 @@ def test_a_vacuum_that_goes_on_keeps_neither_reaper_nor_metrics_nor_the_agents_e
     dead: Database, start: Start
 ) -> None:
     with endless(dead):
-        write(dead, "UPDATE jobs SET status = 'y' WHERE id BETWEEN 3000 AND 5000")
-        agent = start(dead.dsn, autovacuum=NEEDED, every="300ms")
+        agent = start(dead.dsn, autovacuum=NEEDED_TOML, every="300ms")
         wait_until(lambda: dead.value(VACUUMING, {}) == 1, 30, "a VACUUM runs")
         dead.execute(EXPIRED.format(name="jobs"))
         wait_until(lambda: dead.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 1, 3, "reaped")
@@ -122,25 +101,3 @@ def test_a_vacuum_that_goes_on_keeps_neither_reaper_nor_metrics_nor_the_agents_e
         assert agent.told("agent.stopped", 1)["clean"] is True
         wait_until(lambda: dead.value(VACUUMING, {}) == 0, 1)
         assert not agent.events("task.failed")
-
-
-@pytest.mark.networks  # two agents, one of which is stopped: the other has to find the lock free
-def test_one_whose_leadership_is_lost_ends_and_the_next_leader_begins_its_own(dead: Database, start: Start) -> None:
-    with endless(dead):
-        write(dead, "UPDATE jobs SET status = 'y' WHERE id BETWEEN 3000 AND 5000")
-        agents = [start(dead.dsn, autovacuum=NEEDED), start(dead.dsn, autovacuum=NEEDED)]
-        running = "SELECT pid FROM pg_stat_progress_vacuum WHERE datname = current_database()"
-        wait_until(lambda: dead.value(VACUUMING, {}) == 1, 30, "a VACUUM runs")
-        [(first,)] = dead.rows(running, {})
-        [leader] = [agent for agent in agents if agent.leads()]
-        leader.signal(signal.SIGSTOP)  # so that the other one is first to find the lock free
-        leads = "SELECT pg_terminate_backend(pid, 2000) FROM pg_locks WHERE locktype = 'advisory' AND pid <> %s AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        assert dead.value(leads, [first])
-        [other] = [agent for agent in agents if agent is not leader]
-        wait_until(other.leads, 10, "the other one leads")
-        assert dead.rows(running, {}) == [(first,)], "nobody else begins meanwhile"
-        leader.signal(signal.SIGCONT)
-        wait_until(lambda: dead.rows(running, {}) not in ([(first,)], []), 30, "the next leader's runs")
-        wait_until(lambda: vacuums(leader, "cancelled") == 1, what="counted")
-        reasons = {event["why"] for event in leader.events("upkeep.ran")}
-        assert reasons == {"leadership was lost"}

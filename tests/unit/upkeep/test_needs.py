@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pgq_ops.config.maintenance import Autovacuum
+from pgq_ops.stats.churn import Churn
 from pgq_ops.stats.horizon import Holder, Horizon
 from pgq_ops.stats.observed import Observed
 from pgq_ops.stats.table_health import LeafHealth, TableHealth
@@ -256,27 +258,29 @@ def test_what_goes_on_for_minutes_is_told_apart_from_a_burst() -> None:
     table = TableTrack({1: story.track})
     for _ in range(4):
         story.later(5, died=1_000)
-    assert table.outpaced(BUDGET, observed) == ()
+    assert table.outpaced({1: BUDGET}, observed) == ()
     for _ in range(60):
         story.later(5, died=1_000)
-    [reach] = table.outpaced(BUDGET, observed)
+    [reach] = table.outpaced({1: BUDGET}, observed)
     assert 120 < reach.dying < 200
     for _ in range(60):
         story.later(5)
-    assert table.outpaced(BUDGET, observed) == ()
+    assert table.outpaced({1: BUDGET}, observed) == ()
 
 
 def test_the_next_look_comes_when_a_vacuum_will_be_due() -> None:
     story = Story().later(died=2_000)
     observed: Any = Observed(TableHealth((LEAF,), server=ServerAutovacuum(naptime_seconds=60)))
     table = TableTrack({1: story.track})
-    assert table.again_seconds(BUDGET, observed, story.now) == pytest.approx(500 / 400)
+    assert table.again_seconds({1: BUDGET}, observed, story.now) == pytest.approx(500 / 400)
     story.track.not_before = story.now + 1.6
-    assert table.again_seconds(BUDGET, observed, story.now) == pytest.approx(1.6)
+    assert table.again_seconds({1: BUDGET}, observed, story.now) == pytest.approx(1.6)
     story.track.not_before = story.now + 3
-    assert table.again_seconds(BUDGET, observed, story.now) is None, "the usual time is sooner"
+    assert table.again_seconds({1: BUDGET}, observed, story.now) is None, "the usual time is sooner"
     story.track.not_before = 0
-    assert table.again_seconds(BUDGET, observed, story.now + 2) is None, "it is due already, and waits for something"
+    assert table.again_seconds({1: BUDGET}, observed, story.now + 2) is None, (
+        "it is due already, and waits for something"
+    )
     assert Story().track.dying == 0
 
 
@@ -290,3 +294,13 @@ def test_the_busy_are_asked_for_their_counters_more_often_than_the_quiet() -> No
     story.later(1, died=1)
     assert not table.is_pulse_due(story.now + 1.9)
     assert table.is_pulse_due(story.now + 2)
+
+
+def test_a_leaf_has_its_part_of_the_budget_by_its_share_of_what_dies_and_a_quiet_one_all() -> None:
+    leaves = [replace(LEAF, oid=oid) for oid in (1, 2, 3)]
+    tracks = {leaf.oid: LeafTrack(leaf, pulses.of(leaf, 0), 0) for leaf in leaves}
+    churn = {1: Churn(600, 0, 75, 0), 2: Churn(600, 0, 25, 0), 3: Churn(600, 0, 0, 0)}
+    observed = Observed(TableHealth(tuple(leaves)), churn)
+    table = TableTrack(tracks)
+    assert table.budgets(Autovacuum(), observed, 0) == {1: 3_750, 2: 1_250, 3: 5_000}
+    assert table.budgets(Autovacuum(dead_tuple_budget=1_000), observed, 1) == {1: 750, 2: 500, 3: 1_000}
