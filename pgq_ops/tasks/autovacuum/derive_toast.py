@@ -85,7 +85,9 @@ def _carried(own: Leaf, of_table: Mapping[str, str]) -> Iterator[Wanted]:
     reason = "as its table has it, whose settings hold only for a TOAST table without any of its own"
     for name in CARRIED:
         if name in of_table:
-            yield Wanted(name, of_table[name], reason, own.now(name))
+            number, now = figures.as_number(of_table[name]), own.now(name)
+            is_same = now is not None and figures.as_number(now) == number
+            yield Wanted(name, now if is_same and now is not None else f"{number:.12g}", reason, now)
 
 
 def _pieces(rows: float, each: float) -> int:

@@ -45,7 +45,7 @@ def test_without_a_toast_table_or_any_known_row_there_is_nothing_to_set() -> Non
 
 
 def test_what_it_had_from_its_table_is_carried_over() -> None:
-    own = {"autovacuum_vacuum_cost_limit": "2000", "autovacuum_freeze_max_age": "300000000", "fillfactor": "70"}
+    own = {"autovacuum_vacuum_cost_limit": "2000", "autovacuum_freeze_max_age": "0x11E1A300", "fillfactor": "70"}
     planned = plan(own, BUSY, LARGE, toast=True)
     carried = toasted(changed(planned))
     assert carried["toast.autovacuum_vacuum_cost_limit"] == "2000"
