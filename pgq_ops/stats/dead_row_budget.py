@@ -25,8 +25,8 @@ BEARABLE_BUFFERS = 50
 
 # A job table with many partitions has claims that begin in each of them: what they read at best is theirs to keep.
 _TIMES_BEST = 2
-# A quarter of an hour at one look in 15 s shows some vacuums.
-_ENOUGH_LOOKS = 40
+# Five minutes at one look in 15 s: dead rows have come and, mostly, gone.
+_ENOUGH_LOOKS = 20
 # Kendall's tau: how much more often the dearer one of two claims was that with more dead rows. 0 is no connection.
 _CONNECTED = 0.3
 # Pairs this close in dead rows tell of noise alone.

@@ -5,7 +5,8 @@ vacuumlazy.c), and counts the rows as removed all the same. No view tells it; tw
 
 - One that is seen after it has gone through the indexes has not passed them by.
 - One that has gone through them leaves in the catalog how many entries they hold. If the number is another one, and no
-  ANALYZE was there, it has; if it is the same to the last entry although rows came or went for good, it has not.
+  ANALYZE was there, it has; if it is the same to the last entry although rows came or went for good, it has not. (An
+  ANALYZE counts too, but not beside a vacuum, as one command or visit of autovacuum: analyze.c.)
 
 So the answer is sure where vacuum was seen at it, and else as good as a coincidence of counts is rare.
 """
@@ -41,7 +42,7 @@ class IndexPasses:
         if removed:
             if self._went_through or (counted and not analyzed):
                 self.skipped = False
-            elif not counted and not analyzed and self._rows_changed(after):
+            elif not counted and self._rows_changed(after):
                 self.skipped = True
             else:
                 self.skipped = None

@@ -18,7 +18,7 @@ JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_class AS t ON t.oid = x.indrelid
 CROSS JOIN LATERAL (
     SELECT CASE WHEN pg_catalog.bool_and(width.bytes IS NOT NULL) THEN pg_catalog.sum(width.bytes) END::float8 AS bytes,
-           pg_catalog.bool_or(width.nulls > 0.0) AS nullable
+           pg_catalog.bool_or(width.nulls > 0.0::float8) AS nullable
     FROM pg_attribute AS a
     LEFT JOIN pg_attribute AS of_table ON of_table.attrelid = x.indrelid AND of_table.attnum = x.indkey[a.attnum - 1]
         AND x.indkey[a.attnum - 1] > 0

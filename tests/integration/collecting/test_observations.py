@@ -99,8 +99,10 @@ def test_what_vacuums_did_is_seen_and_whether_they_went_through_the_indexes(data
     assert (runs.count, runs.removed_rows, runs.skipped_indexes) == (1, 600, False)
     runs = vacuumed("id BETWEEN 1001 AND 1040")
     assert (runs.count, runs.skipped_indexes) == (2, True)
+    runs = vacuumed("id BETWEEN 1501 AND 1540", "(ANALYZE)")
+    assert (runs.count, runs.skipped_indexes) == (3, True)
     runs = vacuumed("id BETWEEN 2001 AND 2040", "(INDEX_CLEANUP on)")
-    assert (runs.count, runs.skipped_indexes) == (3, False)
+    assert (runs.count, runs.skipped_indexes) == (4, False)
     assert runs.interval_seconds is not None
     if database.server.major >= 18:
         assert runs.seconds is not None

@@ -93,11 +93,11 @@ def test_claims_that_are_cheaper_with_more_dead_rows_tell_nothing() -> None:
     assert derive(looks(lambda dead, _: 900 - dead / 10)).rows == DEFAULT_ROWS
 
 
-@pytest.mark.parametrize(("number", "told"), [(39, False), (40, True)])
+@pytest.mark.parametrize(("number", "told"), [(19, False), (20, True)])
 def test_it_takes_some_looks(number: int, told: bool) -> None:  # noqa: FBT001
     budget = derive(looks(lambda dead, _: 4 + dead / 100, number=number))
     assert (budget.rows == DEFAULT_ROWS) is not told
-    assert (budget.reason == "39 looks at the claim do not tell yet (40 would): 5,000 by default") is not told
+    assert (budget.reason == "19 looks at the claim do not tell yet (20 would): 5,000 by default") is not told
 
 
 def test_without_any_look_it_is_the_default() -> None:

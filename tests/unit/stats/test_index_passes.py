@@ -55,9 +55,9 @@ def test_while_the_entries_were_not_seen_to_be_counted_nobody_knows_of_which_row
     assert Watched(known=False).look(vacuums=2, inserted=1_100) is None
 
 
-def test_an_analyze_counts_entries_too_and_then_nobody_knows() -> None:
+def test_an_analyze_counts_entries_too_and_then_nobody_knows_who_counted() -> None:
     assert Watched().look(vacuums=2, index_entries=2_100.0, last_analyze=200.0) is None
-    assert Watched().look(vacuums=2, inserted=1_100, last_analyze=200.0) is None
+    assert Watched().look(vacuums=2, inserted=1_100, last_analyze=200.0) is True
 
 
 def test_one_that_was_seen_past_the_indexes_has_gone_through_whatever_is_counted() -> None:
