@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pgq_ops.tasks.autovacuum.setting_outcome import SettingFate
+from pgq_ops.tasks.autovacuum.setting_actions import statement
+from pgq_ops.tasks.autovacuum.setting_outcome import SettingChange, SettingFate
 from pgq_ops.tasks.task import Outcome
 
 if TYPE_CHECKING:
@@ -20,17 +21,22 @@ IN_THE_WAY = (SettingFate.BUSY, SettingFate.STALE)
 class TunedLeaf:
     """One leaf: its plan, and what became of it (of a plan alone: what would, as far as that can be told).
 
-    `reason`: why nothing was changed. `statement`: the change as SQL to paste. `grant`: what would permit it.
+    `reason`: why nothing was changed. `grant`: what would permit it.
     """
 
     plan: LeafPlan
     fate: SettingFate
     reason: str = ""
-    statement: str = ""
     grant: str = ""
 
     def __str__(self) -> str:
         return str(self.plan.storage.relation)
+
+    @property
+    def statement(self) -> str:
+        """The change as SQL to paste; empty where there is none."""
+        changes = [SettingChange(one.parameter, one.now, one.value) for one in self.plan.changes]
+        return statement(self.plan.storage.relation, changes) if changes else ""
 
     def as_json(self) -> dict[str, Any]:
         """The leaf as `--json` shows it; null is what is not set, or not there."""

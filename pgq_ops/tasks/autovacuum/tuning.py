@@ -11,8 +11,7 @@ from pgq_ops.errors import ActionFailed, NotPermitted
 from pgq_ops.stats.churn import ENOUGH_SECONDS
 from pgq_ops.tasks.autovacuum import apply_leaf, setting_rights
 from pgq_ops.tasks.autovacuum.planning import plan_leaves
-from pgq_ops.tasks.autovacuum.setting_actions import statement
-from pgq_ops.tasks.autovacuum.setting_outcome import SettingChange, SettingFate
+from pgq_ops.tasks.autovacuum.setting_outcome import SettingFate
 from pgq_ops.tasks.autovacuum.tune_result import IN_THE_WAY, TunedLeaf, TuneResult
 
 if TYPE_CHECKING:
@@ -111,17 +110,16 @@ class Tune:
 
     def _applied(self, connection: Connection, table: JobTable, plan: LeafPlan) -> TunedLeaf:
         outcome = apply_leaf.apply(connection, table, plan, self.owner_role())
-        pasted = outcome.statement or (_statement(plan) if plan.changes else "")
-        return TunedLeaf(plan, outcome.fate, outcome.reason, pasted, outcome.grant)
+        return TunedLeaf(plan, outcome.fate, outcome.reason, outcome.grant)
 
 
 def _planned(plan: LeafPlan) -> TunedLeaf:
     if not plan.changes:
         return TunedLeaf(plan, SettingFate.SAME)
     if plan.storage.may_change:
-        return TunedLeaf(plan, SettingFate.CHANGED, statement=_statement(plan))
+        return TunedLeaf(plan, SettingFate.CHANGED)
     reason = f"this role may not change it: its owner is {plan.storage.owner}"
-    return TunedLeaf(plan, SettingFate.NOT_PERMITTED, reason, _statement(plan))
+    return TunedLeaf(plan, SettingFate.NOT_PERMITTED, reason)
 
 
 def _is_early(observed: Observed | None, tuned: list[TunedLeaf]) -> bool:
@@ -131,11 +129,6 @@ def _is_early(observed: Observed | None, tuned: list[TunedLeaf]) -> bool:
     leaves = (one.plan.storage for one in tuned)
     unknown = any(not leaf.closed and leaf.relation.oid not in observed.churn for leaf in leaves)
     return unknown and observed.health.server.counts
-
-
-def _statement(plan: LeafPlan) -> str:
-    changes = [SettingChange(one.parameter, one.now, one.value) for one in plan.changes]
-    return statement(plan.storage.relation, changes)
 
 
 def _raise_for(tuned: list[TunedLeaf]) -> None:
