@@ -36,6 +36,6 @@ class Observing:
         """What is known by this collection. `claim`: the last look at it, None where that failed."""
         if health.at != self._at:
             self._at = health.at
-            self._claims.look(health, claim)
+            self._claims.look(health, claim, horizon)
             self._told = self._churn.look(health), self._runs.look(health), self._claims.pairs()
         return Observed(health, *self._told, claim.seconds if claim is not None else None, horizon)

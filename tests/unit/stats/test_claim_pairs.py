@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from pgq_ops.stats.claim_cost import ClaimCost, ClaimPlan
 from pgq_ops.stats.claim_pairs import KEPT_SECONDS, ClaimPairs
+from pgq_ops.stats.horizon import Holder, Horizon
 from pgq_ops.stats.table_health import TableHealth
 from tests.unit.stats.test_vacuum_watch import LEAF
 
@@ -48,6 +51,14 @@ def test_claims_that_go_by_no_index_or_were_not_measured_tell_nothing() -> None:
     assert pairs(found, claim(9, sorts=True)) == ()
     assert pairs(found, claim(9, indexes=(), scans=(("jobs", ""),), scans_table=True)) == ()
     assert pairs(found, claim(9, scans=(("gone", "gone_pending"),))) == ()
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(59.9, True), (60.0, False), (None, True)])
+def test_while_the_horizon_is_held_claims_cost_what_no_vacuum_can_help(seconds: float | None, told: bool) -> None:  # noqa: FBT001
+    holder = Holder("backend", 7, "report", "bi", "idle in transaction", seconds, 900, "SELECT 1;")
+    noted = ClaimPairs()
+    noted.look(health(jobs=1_200), claim(9), Horizon(900, (holder,)))
+    assert noted.pairs() == (((1_200, 9),) if told else ())
 
 
 def test_pairs_are_kept_for_an_hour_and_in_order() -> None:
