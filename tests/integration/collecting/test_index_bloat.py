@@ -86,6 +86,16 @@ def test_the_claim_s_index_is_found_and_the_remedy_makes_it_small(jobs: Database
     assert needed == pytest.approx(jobs.value("SELECT pg_relation_size('jobs_pending')"), rel=0.15)
 
 
+def test_the_look_is_made_each_hour_and_stands_until_the_next(jobs: Database) -> None:
+    seen = probe(jobs)
+    assert found(seen)
+    jobs.execute("REINDEX INDEX jobs_pending")
+    seen.clock.seconds += 3_600 - 600 - 1  # each collection of a test comes ten minutes later
+    assert found(seen)
+    seen.clock.seconds -= 599
+    assert not found(seen)
+
+
 def test_an_index_that_holds_what_it_is_made_for_is_none(jobs: Database) -> None:
     jobs.execute("UPDATE jobs SET status = 'pending'; REINDEX TABLE jobs")
     vacuumed(jobs, WRITTEN + 20_000)

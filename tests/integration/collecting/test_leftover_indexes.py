@@ -187,6 +187,17 @@ def test_it_is_found_on_a_partition_whatever_its_name_and_a_parent_that_waits_fo
     assert not found(seen)
 
 
+def test_the_look_is_made_each_ten_minutes_and_stands_until_the_next(jobs: Database) -> None:
+    seen = probe(jobs)
+    assert not found(seen)
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        jobs.execute("CREATE UNIQUE INDEX CONCURRENTLY once ON jobs (queue)")
+    seen.clock.seconds -= 1  # each collection of a test comes ten minutes later
+    assert not found(seen)
+    seen.clock.seconds -= 599
+    assert found(seen)
+
+
 @pytest.mark.case("M1")
 def test_the_look_waits_for_no_lock_on_the_table(jobs: Database) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation):
