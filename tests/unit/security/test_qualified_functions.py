@@ -48,6 +48,7 @@ PASTED = frozenset(
         "stats/blocking.py",
         "stats/horizon_remedies.py",
         "stats/session_ending.py",
+        "tasks/autovacuum/script.py",
     }
 )
 
