@@ -183,7 +183,6 @@ def test_from_16_on_a_member_that_may_not_become_the_role_cannot_use_it(
     assert leaf.may_change
 
 
-@pytest.mark.case("M1")
 @pytest.mark.parametrize("locked", ["jobs", "one"])
 @pytest.mark.parametrize("queued", [False, True])
 def test_they_are_read_while_the_strongest_lock_is_held_or_waited_for(

@@ -198,7 +198,6 @@ def test_the_look_is_made_each_ten_minutes_and_stands_until_the_next(jobs: Datab
     assert found(seen)
 
 
-@pytest.mark.case("M1")
 def test_the_look_waits_for_no_lock_on_the_table(jobs: Database) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation):
         jobs.execute("CREATE UNIQUE INDEX CONCURRENTLY once ON jobs (queue)")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pgq_ops.probes.registry import DATABASE_PROBES
 from pgq_ops.stats.observing import Observing
+from tests.support.agent import wait_until
 from tests.support.collecting import Collection, collection_of
 from tests.support.jobs import FIELD, create_field_table
 from tests.support.table_health import COLUMNS, health, probe, told, vacuum, write
@@ -109,6 +111,34 @@ def test_what_vacuums_did_is_seen_and_whether_they_went_through_the_indexes(data
         assert runs.seconds < 10
     else:
         assert runs.seconds is None
+
+
+def test_a_vacuum_that_is_seen_past_the_indexes_is_known_not_to_skip_them(database: Database) -> None:
+    database.execute(WIDE.replace("6000", "120"))
+    told(database, 120)
+    seen, observing = probe(database), Observing()
+    observing.observed(health(seen), None, None)
+    database.execute("DELETE FROM jobs WHERE id % 5 > 0")
+    told(database, 216)
+    # Some 30 pages, at each of which it sleeps, twice: while it looks for dead rows and while it removes them.
+    slow = database.connect()
+    slow.execute("SET vacuum_cost_delay = '10ms'; SET vacuum_cost_limit = 1")
+    working = Thread(target=slow.execute, args=("VACUUM (INDEX_CLEANUP on, ANALYZE) jobs",))
+    working.start()
+
+    def is_past_the_indexes() -> bool:
+        found = health(seen)
+        observing.observed(found, None, None)
+        [one] = found.leaves
+        return one.progress is not None and one.progress.index_passes > 0 and one.progress.relation == one.oid
+
+    wait_until(is_past_the_indexes, 20, "a vacuum is past the indexes")
+    working.join()
+    wait_until(lambda: observing.observed(health(seen), None, None).runs, 10, "the statistics know of its end")
+    [runs] = observing.observed(health(seen), None, None).runs.values()
+    assert (runs.count, runs.removed_rows, runs.skipped_indexes) == (1, 96, False)
+    assert runs.seconds is not None
+    assert 0 < runs.seconds < 30
 
 
 def test_what_could_not_be_seen_is_not_handed_over_as_it_was(

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgq_ops.stats.dead_row_budget import DEFAULT_ROWS, LEAST_ROWS, MOST_ROWS, derive
@@ -111,6 +111,7 @@ def test_whatever_was_seen_it_is_within_its_limits_and_has_a_reason(claims: list
     assert budget.reason
 
 
+@settings(max_examples=25)
 @given(st.floats(0.002, 0.05), st.floats(1.2, 4))
 def test_the_more_a_dead_row_costs_the_fewer_are_borne(slope: float, times: float) -> None:
     cheap, dear = derive(risen(slope)).rows, derive(risen(slope * times)).rows
