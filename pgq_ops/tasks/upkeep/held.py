@@ -22,30 +22,28 @@ class Held:
 
     @property
     def key(self) -> str:
-        """What tells one holder from another; empty without."""
+        """What tells one holder from another."""
         one = self.holder
-        return "" if one is None else f"{one.kind}/{one.pid}/{one.name}/{one.started}"
+        return "somebody" if one is None else f"{one.kind}/{one.pid}/{one.name}/{one.started}"
 
     def __str__(self) -> str:
-        return "nobody keeps dead rows" if self.holder is None else f"{named(self.holder)} keeps dead rows"
+        return f"{'somebody' if self.holder is None else named(self.holder)} keeps dead rows"
 
 
 def of_leaf(track: LeafTrack, horizon: Horizon | None, now: float) -> Held:
     """By the last look at the horizon, and by what our last VACUUM had to leave."""
     dead = track.dead_rows(now)
+    if track.kept is not None:
+        return Held(0.0, track.kept.holder)  # what has died since is kept for the same one
     holder = horizon.holders[0] if horizon is not None and horizon.holders else None
-    if holder is None:
-        return Held(dead)
-    if track.kept is not None and (track.kept.holder is None or is_same(track.kept.holder, holder)):
-        return Held(0.0, holder)  # what died since it began is kept for it too
-    if holder.seconds is None:
+    if holder is None or holder.seconds is None:
         return Held(dead, holder)
     return Held(max(0.0, dead - track.dying * holder.seconds), holder)
 
 
 def is_worth_it(held: Held, dead: float, least: float) -> bool:
     """Whether enough of the dead rows would go."""
-    return held.holder is None or held.removable >= max(least, WORTH_SHARE * dead)
+    return held.removable >= max(least, WORTH_SHARE * dead)
 
 
 def is_same(one: Holder, other: Holder) -> bool:

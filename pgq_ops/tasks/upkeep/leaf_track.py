@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pgq_ops.tasks.upkeep import pulse as pulses
 from pgq_ops.tasks.upkeep.ending import VacuumFate
+from pgq_ops.tasks.upkeep.held import is_same
 
 if TYPE_CHECKING:
-    from pgq_ops.stats.horizon import Holder
+    from pgq_ops.stats.horizon import Holder, Horizon
     from pgq_ops.stats.table_health import LeafHealth
     from pgq_ops.tasks.upkeep.ending import VacuumEnd
     from pgq_ops.tasks.upkeep.pulse import Pulse
@@ -31,10 +32,15 @@ SECONDS, MOST_SECONDS = 60.0, 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The dead rows that our last VACUUM had to leave, and for whom, where that is known."""
+    """Our last VACUUM, at a moment, had to leave most dead rows.
 
-    rows: int
-    holder: Holder | None
+    `horizon`: the last look at it that was judged. `holder`: for whom; None before the first look after the VACUUM: who
+    was there at the look before it may be gone, and another one there.
+    """
+
+    at: float
+    horizon: Horizon | None
+    holder: Holder | None = None
 
 
 @dataclass(slots=True)
@@ -116,21 +122,33 @@ class LeafTrack:
             return 0.0
         return missing / self.dying if self.dying > 0 else float("inf")
 
-    def ended(self, end: VacuumEnd, holder: Holder | None, now: float) -> None:
-        """A VACUUM of ours is over; `holder`: who held the horizon back the most when it began."""
+    def ended(self, end: VacuumEnd, horizon: Horizon | None, now: float) -> None:
+        """A VACUUM of ours is over; `horizon`: the last look at it."""
         if end.fate in (VacuumFate.OK, VacuumFate.USELESS, VacuumFate.NOTHING):
             self._troubles, self.seconds = 0, max(SECONDS, 2 * end.seconds)
             self.not_before = now + REST * end.seconds
             if end.left_rows is not None:
                 self._dead = float(end.left_rows), now
                 self._vacuumed_at, self.due_since = end.at or 0.0, None
-            self.kept = Kept(end.left_rows or 0, holder) if end.fate is VacuumFate.USELESS else None
+            self.kept = Kept(now, horizon) if end.fate is VacuumFate.USELESS else None
             return
         if end.fate is VacuumFate.UNFINISHED:
             self.seconds = min(2 * self.seconds, MOST_SECONDS)
         self._troubles += 1
         wait = LONGEST_SECONDS if end.fate is VacuumFate.NOT_PERMITTED else FIRST_SECONDS * 2 ** (self._troubles - 1)
         self.not_before = now + max(min(wait, LONGEST_SECONDS), REST * end.seconds)
+
+    def look_at_keeper(self, horizon: Horizon | None, now: float) -> None:
+        """Whether whoever kept the dead rows is still there, by a look at the horizon; or who that was."""
+        kept = self.kept
+        if kept is None or horizon is None or horizon is kept.horizon:
+            return
+        if kept.holder is None:
+            since = now - kept.at
+            there = [one for one in horizon.holders if one.seconds is None or one.seconds >= since]
+        else:
+            there = [one for one in horizon.holders if is_same(one, kept.holder)]
+        self.kept = replace(kept, horizon=horizon, holder=there[0]) if there else None
 
     def _note_due(self, now: float) -> None:
         due = self.seen.dead is not None and self.seen.dead > self.leaf.vacuum_threshold

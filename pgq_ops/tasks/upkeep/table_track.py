@@ -67,6 +67,9 @@ class TableTrack:
                 else:
                     track.look(leaf, health.at, now)
                 self.leaves[leaf.oid] = track
+        if observed is not self._observed:
+            for track in self.leaves.values():
+                track.look_at_keeper(observed.horizon, now)
         self._observed = observed
 
     def is_catalog_due(self, table: JobTable, now: float) -> bool:

@@ -63,8 +63,11 @@ class Telling:
         )
 
     def held(self, need: Need, held: Held) -> None:
-        """Count a VACUUM that is put off because it would remove too little; once for each who keeps the rows."""
-        if held.key != self._held:
+        """Count a VACUUM that is put off because it would remove too little; once for each who keeps the rows.
+
+        After one in vain it is not known yet who that is: that one was counted itself.
+        """
+        if held.holder is not None and held.key != self._held:
             self._held = held.key
             VACUUMS.labels(self.database, self.job_table, VacuumFate.USELESS).inc()
             log.info("upkeep.put_off", job_table=self.job_table, statement=str(need.order), because=str(held))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pgq_ops.config.maintenance import Autovacuum
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.stats.horizon import Holder
     from pgq_ops.stats.observed import Observations, Observed
     from pgq_ops.tasks.task import Guard
     from pgq_ops.tasks.upkeep.ending import VacuumEnd
@@ -146,7 +145,7 @@ class Upkeep:
         end = run(connection, table, need.order, terms, self.watch)
         self._tell(table).ran(need, end)
         if leaf is not None:
-            leaf.ended(end, _oldest(observed), self.clock())
+            leaf.ended(end, observed.horizon, self.clock())
         if end.fate in (VacuumFate.OK, VacuumFate.USELESS):
             track.refused = ""
             self._done(track, need, observed)
@@ -198,8 +197,3 @@ class Upkeep:
         if key not in self._telling:
             self._telling[key] = Telling(*key, self.clock)
         return self._telling[key]
-
-
-def _oldest(observed: Observed) -> Holder | None:
-    horizon = observed.horizon
-    return horizon.holders[0] if horizon is not None and horizon.holders else None
