@@ -16,8 +16,8 @@ def apply(
 ) -> None:
     """Set what `plan` tells, and keep the old values for `revert`.
 
-    Only what differs is set, partition by partition. It waits for nobody: a table that is being vacuumed is busy, and left for
-    another time.
+    Only what differs is set, partition by partition. It waits for nobody: a table that is being vacuumed is busy, and
+    left for another time.
     """
     from pgq_ops.cli.autovacuum_lines import lines, question
     from pgq_ops.cli.autovacuum_report import apply_tables, look

@@ -15,8 +15,8 @@ def plan(
 ) -> None:
     """Tell what each table's storage parameters ought to be, and why.
 
-    Of partitions, each; and why in numbers. Only reads. It watches for some seconds how fast rows die; an agent, which watches for ten minutes, knows better.
-    With --sql it prints a script for whoever may change the tables.
+    Of each partition, and why in numbers. Only reads. It watches for some seconds how fast rows die; an agent, which
+    watches for ten minutes, knows better. With --sql it prints a script for whoever may change the tables.
     """
     from pgq_ops.cli.autovacuum_lines import lines
     from pgq_ops.cli.autovacuum_report import look
