@@ -25,7 +25,8 @@ class Basis:
 
     `churn`: None where it was not measured. `budget_rows`: how many dead rows it may have, `budget_reason` how that is
     known. `ceiling`: how many somebody said that there may be at most. `parameters`: the server's. `ours`: what pgq-ops
-    set on this leaf before, by parameter, and `before` what was there (None: nothing).
+    set on this leaf before, by parameter, and `before` what was there (None: nothing). `vacuums`: whether an agent is
+    asked to run VACUUM where settings cannot keep up.
     """
 
     churn: Churn | None = None
@@ -36,6 +37,7 @@ class Basis:
     parameters: ServerParameters = field(default_factory=ServerParameters)
     ours: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[str, str | None] = field(default_factory=dict)
+    vacuums: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,14 @@ def _naptime(leaf: Leaf, target: Target) -> Iterator[Advice]:
     wanted = max(_SHORTEST_NAPTIME, math.floor(naptime / target.overrun))
     text = (
         f"{target.overrun:.1f} times the budget of {figures.rows(leaf.basis.budget_rows)} dead rows die between two"
-        f" visits of autovacuum ({figures.number(naptime)} s), which no setting of the table changes: shorten that,"
-        ' or let the agent run VACUUM itself (vacuum = "when-needed")'
+        f" visits of autovacuum ({figures.number(naptime)} s), which no setting of the table changes"
     )
-    if wanted < naptime:
-        yield Advice(text, f"ALTER SYSTEM SET autovacuum_naptime = '{wanted}s'; SELECT pg_reload_conf();")
-    else:
-        yield Advice(text)
+    if leaf.basis.vacuums:
+        yield Advice(f'{text}: so an agent in mode "manage" runs VACUUM itself (vacuum = "when-needed")')
+        return
+    text = f'{text}: shorten that, or let the agent run VACUUM itself (vacuum = "when-needed")'
+    statement = f"ALTER SYSTEM SET autovacuum_naptime = '{wanted}s'; SELECT pg_reload_conf();"
+    yield Advice(text, statement if wanted < naptime else "")
 
 
 def _fillfactor(leaf: Leaf) -> Iterator[Advice]:

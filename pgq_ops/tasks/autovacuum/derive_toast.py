@@ -16,7 +16,7 @@ from pgq_ops.tasks.autovacuum.derive_freeze import PARAMETERS as FREEZING
 from pgq_ops.tasks.autovacuum.derive_switches import TRUNCATE, switch
 from pgq_ops.tasks.autovacuum.leaf_plan import Wanted
 from pgq_ops.tasks.autovacuum.settable import TOAST
-from pgq_ops.tasks.autovacuum.settle import Aim, settle
+from pgq_ops.tasks.autovacuum.settle import MOST, Aim, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,6 @@ Value = TypeVar("Value", str, str | None)
 _LARGE_BYTES = 64 * 2**20
 # Long values are stored in pieces, four of them a page (TOAST_TUPLES_PER_PAGE).
 _PIECES_A_PAGE = 4
-_MOST = 2_000_000_000
 CARRIED = (
     DELAY,
     LIMIT,
@@ -60,7 +59,7 @@ def toast(leaf: Leaf, wanted: tuple[Wanted, ...], dead: Aim, inserts: float) -> 
     what = f"{leaf.health.toast_bytes / 2**20:,.0f} MB of long values, {figures.number(round(each, 1))} pieces a row:"
     aim = replace(dead, rows=_pieces(dead.rows, each), reason=f"{what} those of {figures.rows(dead.rows)} dead rows")
     parts = [*settle(own, due.DEAD_ROWS, replace(aim, ceiling=dead.ceiling * each)).wanted]
-    if inserts < _MOST and due.before(own, due.INSERTS).threshold >= 0:
+    if inserts < MOST and due.before(own, due.INSERTS).threshold >= 0:
         reason = f"{what} those of {figures.rows(inserts)} inserted rows"
         parts += settle(own, due.INSERTS, Aim(_pieces(inserts, each), reason, dead.measured, floor=aim.rows)).wanted
     if leaf.basis.parameters.truncates or own.now(TRUNCATE) is not None:
@@ -91,4 +90,4 @@ def _carried(own: Leaf, of_table: Mapping[str, str]) -> Iterator[Wanted]:
 
 
 def _pieces(rows: float, each: float) -> int:
-    return min(_MOST, figures.rounded_down(rows * each))
+    return min(MOST, figures.rounded_down(rows * each))

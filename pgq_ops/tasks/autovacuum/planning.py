@@ -58,6 +58,7 @@ def plan_leaves(
             parameters=parameters,
             ours={name: setting.set_value for name, setting in ours.items()},
             before={name: setting.old_value for name, setting in ours.items()},
+            vacuums=section.vacuum == "when-needed",
         )
         plans.append(plan_leaf(leaf, health_of_leaf, observed.health.server, basis))
     plans.sort(key=lambda plan: (plan.storage.relation.schema, plan.storage.relation.name))

@@ -7,7 +7,7 @@ it is stricter; what pgq-ops set, where it is near.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pgq_ops.tasks.autovacuum import due, figures, hysteresis
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # PostgreSQL's own threshold: below it autovacuum would come for nothing.
 _LEAST = 50
+MOST = 2_000_000_000
+"""PostgreSQL takes some more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Settled:
 
 def settle(leaf: Leaf, trigger: Trigger, aim: Aim) -> Settled:
     """What brings autovacuum there after so many rows, and is never looser than what was chosen for the table."""
+    aim = replace(aim, rows=min(aim.rows, MOST))
     chosen = due.chosen(leaf, trigger)
     untouched = due.is_theirs(leaf, trigger)
     if chosen is not None and chosen.at(leaf.rows) < aim.rows:

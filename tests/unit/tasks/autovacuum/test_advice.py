@@ -21,6 +21,12 @@ def test_naptime_is_advised_where_no_threshold_can_keep_to_the_budget() -> None:
     assert said(plan(basis=Basis(churn(84))), "naptime")
 
 
+def test_no_naptime_is_advised_where_the_agent_runs_vacuum_itself() -> None:
+    [(text, statement)] = said(plan(basis=Basis(churn(310), vacuums=True)), "when-needed")
+    assert text.endswith('so an agent in mode "manage" runs VACUUM itself (vacuum = "when-needed")')
+    assert statement == ""
+
+
 def test_no_naptime_is_advised_that_is_too_short_to_be_any_use() -> None:
     [(_, statement)] = said(plan(basis=Basis(churn(10_000))), "naptime")
     assert "'5s'" in statement

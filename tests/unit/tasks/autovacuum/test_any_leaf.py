@@ -70,7 +70,9 @@ bases = st.builds(
     ceiling=st.sampled_from([math.inf, 50_000.0]),
     parameters=st.builds(ServerParameters, st.sampled_from([140000, 170000, 180000, 190000])),
 )
-cases = st.tuples(owns(), bases, leaves, st.sampled_from([True, False, None]), st.floats(1, 600))
+cases = st.tuples(
+    owns(), bases, leaves, st.sampled_from([True, False, None]), st.floats(1, 600) | st.floats(600, 2_000_000)
+)
 
 
 def due(own: dict[str, str], rows: float, *, highest: bool) -> float:
@@ -115,6 +117,7 @@ def test_planning_again_gives_no_change_and_all_of_it_may_be_set(case: tuple[Any
     for one in planned.changes:
         require_settable(one.parameter, one.value)
         assert one.reason
+        assert "threshold" not in one.parameter or float(one.value) < 2**31
     parameters = [one.parameter for one in planned.wanted]
     assert len(parameters) == len(set(parameters))
     calm = replace(basis, runs=VacuumRuns())
