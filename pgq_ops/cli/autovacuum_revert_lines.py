@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgq_ops.checks.wording import counted
 from pgq_ops.cli.autovacuum_lines import NOT_DONE
+from pgq_ops.config.writing import toml_key
 from pgq_ops.tasks.autovacuum.setting_outcome import SettingFate
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{one.name}:{'' if one.leaves else ' nothing that pgq-ops set'}"
         for leaf in one.leaves:
             yield from _leaf(leaf, dry_run=report.dry_run)
+        if one.set_again:
+            section = f"[job_tables.{toml_key(one.name)}.autovacuum]"
+            yield f'  an agent with this configuration sets them again: mode = "plan" in {section} keeps it from that'
     yield from (f"{name}: nothing that pgq-ops set" for name in report.untouched)
 
 

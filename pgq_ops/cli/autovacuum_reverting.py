@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pgq_ops.cli.job_tables import bind_tables
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pgq_ops.config.load import LoadedConfig
+    from pgq_ops.config.model import Config
     from pgq_ops.db.connection import Connection
     from pgq_ops.job_table.table import JobTable
     from pgq_ops.tasks.autovacuum.setting_outcome import LeafOutcome
@@ -47,12 +48,16 @@ class Only:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """One job table: what became of each leaf that pgq-ops had set something on, or why nothing could be done."""
+    """One job table: what became of each leaf that pgq-ops had set something on, or why nothing could be done.
+
+    `set_again`: an agent with this configuration sets it anew.
+    """
 
     name: str
     table: str = ""
     leaves: tuple[LeafOutcome, ...] | None = None
     error: PgqOpsError | None = None
+    set_again: bool = False
 
     def with_fate(self, *fates: SettingFate) -> list[LeafOutcome]:
         """The leaves that came to this."""
@@ -73,6 +78,7 @@ class Reverted:
             "busy": len(self.with_fate(SettingFate.BUSY, SettingFate.STALE)),
             "not_permitted": len(self.with_fate(SettingFate.NOT_PERMITTED)),
             "refused": len(self.with_fate(SettingFate.REFUSED)),
+            "set_again": self.set_again,
             "error": None if self.error is None else str(self.error),
         }
 
@@ -123,14 +129,23 @@ def revert_tables(loaded: LoadedConfig, names: Sequence[str], only: Only, *, dry
                 done.append(Reverted(name, error=found))
                 continue
             there = planned_revert(connection, found.table, only.parameters)
+            again = _sets_again(loaded.config, name)
             known |= {name for one in there for name in _names(one)}
             leaves = [one for one in there if not only.leaves or only.leaves & _names(one)]
             if not dry_run and leaves:
                 oids = [one.relation.oid for one in leaves]
-                done.append(_reverted(connection, found.table, only, oids, loaded.config.database.owner_role))
+                one = _reverted(connection, found.table, only, oids, loaded.config.database.owner_role)
             else:
-                done.append(Reverted(name, str(found.table), tuple(leaves)))
+                one = Reverted(name, str(found.table), tuple(leaves))
+            done.append(replace(one, set_again=again and bool(one.parameters)))
     return Report(tuple(done), tuple(sorted(only.leaves - known)), dry_run)
+
+
+def _sets_again(config: Config, name: str) -> bool:
+    """Whether an agent with this configuration is to set parameters."""
+    table = config.job_tables[name]
+    asked_for = config.agent.mode == "manage" and "autovacuum" in table.requested_tasks
+    return asked_for and table.autovacuum is not None and table.autovacuum.mode == "apply"
 
 
 def _names(leaf: LeafOutcome) -> frozenset[str]:

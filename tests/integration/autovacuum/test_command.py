@@ -148,6 +148,32 @@ def test_revert_puts_back_one_parameter_one_table_or_all(database: Database) -> 
     assert nothing.failure() is None
 
 
+@pytest.mark.parametrize(
+    ("agent", "section", "again"),
+    [
+        ("manage", 'mode = "apply"', True),
+        ("observe", 'mode = "apply"', False),
+        ("manage", 'mode = "plan"', False),
+        ("manage", 'mode = "apply"\nenabled = false', False),
+        ("manage", None, False),
+    ],
+)
+def test_what_the_agent_would_set_again_is_told(
+    database: Database,
+    agent: str,
+    section: str | None,
+    again: bool,  # noqa: FBT001
+) -> None:
+    ground = Ground(database)
+    ground.apply("jobs")
+    toml = FIELD + f'[agent]\nmode = "{agent}"\n'
+    toml += "" if section is None else f"[job_tables.jobs.autovacuum]\n{section}\n"
+    report = revert_tables(loaded_of(toml, database.dsn), (), Only(), dry_run=True)
+    told = '  an agent with this configuration sets them again: mode = "plan" in [job_tables.jobs.autovacuum] keeps it from that'
+    assert (told in reverted(report)) is again
+    assert report.as_json()["job_tables"][0]["set_again"] is again
+
+
 def test_a_parameter_that_pgq_ops_never_sets_is_mistyped(database: Database) -> None:
     del database
     for typed, hint in (("fillfactor", "it sets autovacuum_"), ("vacuum_truncat", 'did you mean "vacuum_truncate"?')):
