@@ -102,6 +102,14 @@ def test_bounds_and_never_looser_than_the_dba(case: tuple[Any, ...]) -> None:
     assert in_force <= basis.budget_rows
     if {THRESHOLD, SCALE, HIGHEST} & own.keys():
         assert in_force <= due(own, leaf.rows, highest=highest)
+    for what, default, share in (("vacuum_insert", 1000, 0.2), ("analyze", 50, 0.1)):
+        names = f"autovacuum_{what}_threshold", f"autovacuum_{what}_scale_factor"
+        if not set(names) & own.keys() or own.get(names[0]) == "-1":
+            continue
+        theirs, ours = (
+            float(of.get(names[0], default)) + float(of.get(names[1], share)) * max(leaf.rows, 0) for of in (own, after)
+        )
+        assert ours <= theirs, what
     assert after.get("autovacuum_enabled") == own.get("autovacuum_enabled")
     assert after.get("toast.autovacuum_enabled") == own.get("toast.autovacuum_enabled")
     assert after.get("fillfactor") == own.get("fillfactor")
