@@ -14,6 +14,7 @@ from pgq_ops.checks.one_chain import told_once
 from pgq_ops.job_table.table import StateRule
 from pgq_ops.stats.claim_cost import ClaimCost, ClaimPlan
 from pgq_ops.stats.index_support import IndexSupport, Question, Serving
+from pgq_ops.stats.leases import Looks
 from pgq_ops.stats.table_health import TableHealth
 from tests.unit.checks.test_claims_costly import HEALTHY, LEAF, TABLE, TIMED_OUT
 
@@ -23,7 +24,7 @@ PENDING = replace(TABLE, states={"pending": StateRule(where="status = 'pending'"
 
 
 def found(claim: ClaimCost | None, *serving: Question, small: bool = True) -> Finding | None:
-    support = IndexSupport(dict.fromkeys(serving, INDEX), small, SQL(""), ())
+    support = IndexSupport(dict.fromkeys(serving, INDEX), small, Looks(SQL(""), SQL("")), ())
     health = TableHealth((replace(LEAF, dead_rows=0),))
     look = Look(PENDING, support=support, claim=claim, best_claim=HEALTHY, health=health)
     return next(iter(missing_indexes.check(look)), None)
