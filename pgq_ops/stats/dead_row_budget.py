@@ -7,6 +7,7 @@ over dead rows. Dead rows in other places than the claim's cost it nothing; then
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median, quantiles
@@ -29,8 +30,8 @@ _TIMES_BEST = 2
 _ENOUGH_LOOKS = 20
 # Kendall's tau: how much more often the dearer one of two claims was that with more dead rows. 0 is no connection.
 _CONNECTED = 0.3
-# Pairs this close in dead rows tell of noise alone.
-_APART_ROWS = 100
+# Pairs this close in dead rows tell of noise alone; where most are, the few others say too little.
+_APART_ROWS, _APART_SHARE = 100, 0.2
 # Nine of ten claims are to keep to what is bearable.
 _DECILES, _NINTH = 10, 8
 
@@ -71,8 +72,8 @@ def _slopes(claims: Sequence[tuple[int, int]]) -> tuple[list[float], float]:
         for (fewer, before), (more, after) in combinations(sorted(claims), 2)
         if more - fewer >= _APART_ROWS
     ]
-    if not slopes:
-        return slopes, 0.0
+    if len(slopes) < _APART_SHARE * math.comb(len(claims), 2):
+        return [], 0.0
     return slopes, sum((slope > 0) - (slope < 0) for slope in slopes) / len(slopes)
 
 

@@ -22,7 +22,7 @@ class VacuumRuns:
     """The vacuums seen so far. `removed_rows`: of dead rows, in median. `seconds`: that they took, in median.
 
     `interval_seconds`: between their ends, in median. `skipped_indexes`: the last one left the dead entries in the
-    indexes. Each is None where it is not known.
+    indexes (of several between two looks, all did). Each is None where it is not known.
 
     `removed_rows` counts those that died while one was at work too. Before PostgreSQL 18 `seconds` is the least that it
     can have been, and None where most of them came and went between two looks. See IndexPasses for `skipped_indexes`.

@@ -81,6 +81,12 @@ def test_few_dead_rows_that_cost_nothing_say_nothing_of_more() -> None:
     assert budget.reason == "claims read up to 5 pages, at up to 900 dead rows: 5,000 by default"
 
 
+@pytest.mark.parametrize(("others", "told"), [(1, False), (30, True)])
+def test_it_takes_looks_at_different_numbers_of_dead_rows(others: int, told: bool) -> None:  # noqa: FBT001
+    budget = derive([(0, 3)] * others + [(1_200, 15)] * 60)
+    assert budget.rows == (4_700 if told else DEFAULT_ROWS)
+
+
 def test_claims_that_are_dear_whatever_is_dead_tell_nothing() -> None:
     budget = derive(looks(lambda _, chance: chance.choice([3, 900, 1_000])))
     assert budget.rows == DEFAULT_ROWS
