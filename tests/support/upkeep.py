@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -103,12 +103,16 @@ class Keeper:
             clock=lambda: self.now,
         )
 
-    def look(self, after: float = 5.0) -> UpkeepResult | None:
-        """Show it how the table stands, so many seconds after the last time; what it says without the database."""
+    def look(self, after: float = 5.0, held_for: float | None = None) -> UpkeepResult | None:
+        """Show it how the table stands, so many seconds after the last time; what it says without the database.
+
+        `held_for`: since when those who hold the horizon do, as the test's clock is not the server's.
+        """
         self.now += after
-        health = table_health.read(self.connection, self.table)
-        observed = Observed(health, horizon=horizon.read(self.connection))
-        self.observations.put(self.table.name, observed)
+        health, seen = table_health.read(self.connection, self.table), horizon.read(self.connection)
+        if held_for is not None:
+            seen = replace(seen, holders=tuple(replace(one, seconds=held_for) for one in seen.holders))
+        self.observations.put(self.table.name, Observed(health, horizon=seen))
         return self.task.rest(self.table)
 
     def counted(self) -> dict[str, float]:

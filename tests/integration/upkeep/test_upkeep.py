@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +13,10 @@ from pgq_ops.tasks.upkeep import frozen
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.table_track import CATALOG_SECONDS
 from tests.support.agent import wait_until
-from tests.support.table_health import COLUMNS, told, write
+from tests.support.table_health import COLUMNS, told, vacuum, write
 from tests.support.upkeep import Keeper, maintenance, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.support.database import Database
     from tests.support.roles import Roles
 
@@ -113,12 +110,11 @@ def test_while_somebody_keeps_the_rows_it_says_who_and_vacuums_once_he_has_let_g
     holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     holder.execute("SELECT 1")
     let_die(keeper.database)
-    observed = replace_seconds(keeper, 60.0)
-    result = observed()
+    result = keeper.look(held_for=60)
     assert result is not None
     assert result.held == f"session {holder.info.backend_pid} (report, user postgres) keeps dead rows of public.jobs"
     assert result.message.startswith("no VACUUM while it removes nothing: session")
-    observed()
+    keeper.look(held_for=60)
     assert keeper.counted() == {"useless": 1}, "counted once for each who keeps them"
     assert keeper.database.value(VACUUMS) == 0
     holder.rollback()
@@ -128,35 +124,19 @@ def test_while_somebody_keeps_the_rows_it_says_who_and_vacuums_once_he_has_let_g
     assert keeper.counted() == {"useless": 1, "ok": 1}
 
 
-def replace_seconds(keeper: Keeper, seconds: float) -> Callable[[], Any]:
-    """A look in which every holder of the horizon has been there for so long: the test's clock is not the server's."""
-
-    def look() -> Any:
-        keeper.look()
-        observed = keeper.observations.of(keeper.table.name)
-        assert observed is not None
-        assert observed.horizon is not None
-        holders = tuple(replace(one, seconds=seconds) for one in observed.horizon.holders)
-        keeper.observations.put("jobs", replace(observed, horizon=replace(observed.horizon, holders=holders)))
-        return keeper.task.rest(keeper.table)
-
-    return look
-
-
 def test_who_has_only_just_begun_is_no_reason_to_wait_until_a_vacuum_was_in_vain(keeper: Keeper) -> None:
     write(keeper.database, "INSERT INTO jobs SELECT n, 'pending', now() FROM generate_series(1001, 3000) AS n")
     holder = keeper.database.connect(autocommit=False)
     holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     holder.execute("SELECT 1")
     let_die(keeper.database, 2_500)
-    look = replace_seconds(keeper, 0.0)
-    assert look() is None
+    assert keeper.look(held_for=0) is None
     assert keeper.act().end is not None
     assert keeper.counted() == {"useless": 1}
     keeper.now += 60
     assert "somebody keeps dead rows" in keeper.act().held, "nobody has looked since"
     assert keeper.counted() == {"useless": 1}
-    replace_seconds(keeper, 66.0)()
+    keeper.look(held_for=66)
     result = keeper.act()
     assert (result.end, result.held) == (
         None,
@@ -196,6 +176,12 @@ def partitioned(database: Database) -> None:
     told(database, 1_000)
 
 
+def analyze(database: Database) -> None:
+    database.execute("ANALYZE jobs")
+    known = "SELECT pg_stat_get_last_analyze_time('jobs'::regclass) IS NOT NULL"
+    wait_until(lambda: database.value(known), what="known to be analyzed")
+
+
 def test_a_partitioned_table_is_analyzed_once_a_day(database: Database) -> None:
     partitioned(database)
     keeper = Keeper(database, table_of(database), maintenance(database))
@@ -214,7 +200,7 @@ def test_a_partitioned_table_is_analyzed_once_a_day(database: Database) -> None:
 def test_a_closed_partition_at_rest_is_frozen_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frozen, "YOUNG_XIDS", 0)
     partitioned(database)
-    database.execute("ANALYZE jobs, jobs_old, jobs_new")
+    analyze(database)
     keeper = Keeper(database, table_of(database), maintenance(database))
     keeper.look()
     assert keeper.act().end is None, "it was seen for the first time"
@@ -237,8 +223,8 @@ def test_a_closed_partition_that_is_frozen_already_is_left_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partitioned(database)
-    database.execute("VACUUM (FREEZE, ANALYZE) jobs_old")
-    database.execute("ANALYZE jobs")
+    vacuum(database, "VACUUM (FREEZE, ANALYZE) jobs_old")
+    analyze(database)
     keeper = Keeper(database, table_of(database), maintenance(database))
     keeper.look()
     keeper.act()
@@ -256,16 +242,14 @@ def test_nothing_is_frozen_while_somebody_holds_the_horizon_for_long(
 ) -> None:
     monkeypatch.setattr(frozen, "YOUNG_XIDS", 0)
     partitioned(database)
-    database.execute("ANALYZE jobs, jobs_old, jobs_new")
+    analyze(database)
     keeper = Keeper(database, table_of(database), maintenance(database))
     keeper.look()
     keeper.act()
     holder = database.connect(autocommit=False)
     holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     holder.execute("SELECT 1")
-    look = replace_seconds(keeper, 61.0)
-    keeper.now += CATALOG_SECONDS
-    look()
+    keeper.look(after=CATALOG_SECONDS, held_for=61)
     assert keeper.act().end is None
     holder.rollback()
     keeper.look(after=CATALOG_SECONDS)

@@ -11,7 +11,7 @@ from pgq_ops.tasks.upkeep.order import Order
 from pgq_ops.tasks.upkeep.run import Terms, run
 from pgq_ops.tasks.upkeep.yielding import NoWatch
 from tests.support.agent import wait_until
-from tests.support.table_health import COLUMNS, told, write
+from tests.support.table_health import COLUMNS, told, vacuum, write
 from tests.support.upkeep import maintenance, meanwhile, relation, table_of, vacuumed
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def test_it_cleans_the_indexes_of_a_large_table_with_few_dead_rows(jobs: Databas
         other.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
         order = Order(relation(jobs)).statement(jobs.server.major * 10_000).as_string(None)
         other.execute(order.replace("SKIP_LOCKED", "SKIP_LOCKED, VERBOSE").encode())
-    [text] = [one for one in said if "index scan" in one]
-    assert "index scan needed" in text
+    scanned = "index scan needed" if jobs.server.major >= 15 else 'scanned index "jobs_pkey" to remove 20 row versions'
+    assert [one for one in said if scanned in one], said
 
 
 def test_a_lock_in_the_way_is_busy_and_is_not_waited_for(jobs: Database) -> None:
@@ -83,7 +83,7 @@ def test_rows_that_somebody_may_still_see_make_it_useless(jobs: Database) -> Non
         write(jobs, "UPDATE jobs SET attempts = 2, status = 'y'")
         write(jobs, "UPDATE jobs SET attempts = 3, status = 'z'")
         told(jobs, 3_500 + 1_500)
-        jobs.execute("VACUUM jobs")
+        vacuum(jobs, "VACUUM jobs")
         end = vacuumed(jobs, Order(relation(jobs)))
         other.rollback()
     assert end.fate is VacuumFate.USELESS
@@ -97,7 +97,7 @@ def test_rows_that_died_while_it_was_at_work_are_no_proof_of_that(jobs: Database
         for number in range(3):
             write(jobs, f"UPDATE jobs SET attempts = {number}, status = 'x{number}'")
         told(jobs, 3_500 + 1_500)
-        jobs.execute("VACUUM jobs")
+        vacuum(jobs, "VACUUM jobs")
         end = vacuumed(jobs, Order(relation(jobs)), Terms(dying=1e6))
         other.rollback()
     assert end.fate is VacuumFate.OK
