@@ -111,7 +111,7 @@ def rounds(database: Database) -> Round:
     database.execute("CREATE TABLE t (n float8)")
     database.execute("INSERT INTO t VALUES (0)")
     session: Connection = database.connect()
-    session.execute("SET statement_timeout = 1500")
+    session.execute("SET statement_timeout = 1000")
     return Round(session)
 
 
@@ -152,7 +152,7 @@ def test_one_that_is_cut_off_does_not_cut_off_the_others(rounds: Round, database
     database.execute("UPDATE t SET n = 60")
     others = {"one": 1, "two": 2}
     assert rounds.run()[1] == others
-    assert rounds.run() == ({}, others), "for a minute each is made by itself"
+    assert [rounds.run() for _ in range(3)] == [({}, others)] * 3, "for a minute each is made by itself"
     rounds.clock.seconds += 61
     seconds, got = rounds.run()
     assert (set(seconds), got) == ({"one", "two"}, others)
