@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pgq_ops.stats.claim_cost import ClaimCost
     from pgq_ops.stats.claim_statements import ClaimStatements
     from pgq_ops.stats.depth import Depths
-    from pgq_ops.stats.index_peaks import IndexBloat
+    from pgq_ops.stats.index_bloat import IndexBloat
     from pgq_ops.stats.index_states import IndexState
     from pgq_ops.stats.index_support import IndexSupport
     from pgq_ops.stats.leases import Leases

@@ -1,4 +1,4 @@
-"""How large the claim's indexes are against what they hold: by the catalog, or by pgstatindex where that is cheap.
+"""Whether an index is far larger than what it holds: by the catalog, and by pgstatindex where that is to be had.
 
 For columns of a fixed length the catalog's estimate is off by a hundredth (tried: 2,743 pages for 2,745). For texts
 whose length differs from state to state it may be 2 times too low or high. Equal entries are stored as one, which is
@@ -7,91 +7,68 @@ left out: with many of them an index is much smaller than reckoned (tried: 807 p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from psycopg import errors
 
 from pgq_ops import sql
 from pgq_ops.job_table.quoting import identifier
-from pgq_ops.job_table.table import Relation
-from pgq_ops.stats import bounded, index_need
-from pgq_ops.stats.index_support import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from psycopg import sql as composing
+    from collections.abc import Iterable, Iterator
 
     from pgq_ops.db.connection import Connection
-    from pgq_ops.job_table.table import JobTable
-    from pgq_ops.stats.claim_cost import ClaimCost
-    from pgq_ops.stats.index_support import IndexSupport
+    from pgq_ops.job_table.table import Relation
+    from pgq_ops.stats.index_sizes import IndexSize
 
-LEAST_BYTES = 100 * 1024**2
-"""A smaller index costs a vacuum, which reads all of it, less than a tenth of a second."""
+LEAST_RATIO = 3.0
+"""Pages that were split in the middle of their entries are half full, and the estimate may be 2 times off for texts."""
 # pgstatindex read 5,000 pages in 6 to 20 ms: these take as long as a look may.
 _CHEAP_PAGES = 32_768
+# Each reads a whole index.
+_MOST_MEASURED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class IndexSize:
-    """An index of at least LEAST_BYTES, as of its last vacuum or analyze. `table`: the oid of the one that it is on.
+class IndexBloat:
+    """An index that is too large for so many `entries`, dead ones included.
 
-    `entries`: below 0: not known. `entry_bytes`: of an entry's columns; None where those of one are not known.
-    `fill`: the share of a page that is filled at first.
+    `needed_bytes`: what it would take anew. `measured`: its pages were looked at too, else the catalog alone tells.
     """
 
     relation: Relation
-    table: int
-    pages: int
-    entries: float
-    fill: float
-    page_bytes: int
-    entry_bytes: float | None
-    nullable: bool
+    bytes: int
+    needed_bytes: float
+    entries: int
+    measured: bool = False
 
     @property
-    def bytes(self) -> int:
-        """How large it is."""
-        return self.pages * self.page_bytes
-
-    def needed_bytes(self, entries: float) -> float | None:
-        """How large it would be anew with so many entries; None where that cannot be told."""
-        if self.entry_bytes is None or self.entries < 0:
-            return None
-        return self.page_bytes * index_need.pages(
-            entries, self.entry_bytes, nullable=self.nullable, fill=self.fill, page_bytes=self.page_bytes
-        )
+    def ratio(self) -> float:
+        """How many times larger it is."""
+        return self.bytes / self.needed_bytes
 
 
-def read(connection: Connection, table: JobTable, names: Sequence[str]) -> tuple[IndexSize, ...]:
-    """The B-trees of the job table's leaves with these names that are large, the largest first; waits for no lock.
-
-    Raises the driver's errors.
-    """
-    parameters = {"names": list(names), "least_bytes": LEAST_BYTES}
-    rows, _ = bounded.read(connection, table, _look(partitioned=table.partitioned), parameters)
-    return tuple(
-        IndexSize(Relation(oid, schema, name), on, pages, entries, fill / 100, *rest)
-        for oid, schema, name, on, pages, entries, fill, *rest in rows
-    )
+def reckoned(size: IndexSize, entries: float) -> IndexBloat | None:
+    """By the catalog; None where it is not too large, or that cannot be told."""
+    needed = size.needed_bytes(entries)
+    if needed is None or size.bytes < LEAST_RATIO * needed:
+        return None
+    return IndexBloat(size.relation, size.bytes, needed, round(entries))
 
 
-def claim_indexes(claim: ClaimCost | None, support: IndexSupport | None) -> tuple[str, ...]:
-    """The names of the indexes by which the claim goes; where it goes by none just now, of those that it would."""
-    if claim is not None and claim.plan is not None and claim.plan.indexes:
-        return claim.plan.indexes
-    serving = support.serving.get(Question.PENDING_IN_ORDER) if support is not None else None
-    return serving.indexes if serving is not None else ()
+def confirmed(connection: Connection, bloated: Iterable[tuple[IndexSize, IndexBloat]]) -> Iterator[IndexBloat]:
+    """Those that their pages do not contradict. Raises the driver's errors, but none of a lock or of too long a look."""
+    for number, (size, bloat) in enumerate(bloated):
+        needed = _measured_bytes(connection, size) if number < _MOST_MEASURED else None
+        if needed is None:
+            yield bloat
+        elif size.bytes >= LEAST_RATIO * needed:
+            yield replace(bloat, needed_bytes=max(needed, bloat.needed_bytes), measured=True)
 
 
-def measured_bytes(connection: Connection, size: IndexSize) -> float | None:
-    """How large the index would be anew, by its pages; None where pgstatindex is not to be had, or not cheap.
-
-    Raises the driver's errors, but those of a lock or of the time that it takes.
-    """
+def _measured_bytes(connection: Connection, size: IndexSize) -> float | None:
+    """How large the index would be anew, by its pages; None where pgstatindex is not to be had, or not cheap."""
     if size.pages > _CHEAP_PAGES:
         return None
     schemas = connection.execute(sql.statement("stats/index_content_function"), {}).fetchall()
@@ -104,9 +81,3 @@ def measured_bytes(connection: Connection, size: IndexSize) -> float | None:
     except (errors.QueryCanceled, errors.LockNotAvailable):
         return None
     return float(pages) / size.fill * size.page_bytes
-
-
-@cache
-def _look(*, partitioned: bool) -> composing.SQL:
-    tables = sql.statement("stats/attached_tables" if partitioned else "stats/one_table")
-    return bounded.composed_once(sql.statement("stats/index_sizes", {"tables": tables}))

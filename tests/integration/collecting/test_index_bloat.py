@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.checks.production import claim_index_size
 from pgq_ops.probes.claim import Claim
 from pgq_ops.probes.index_bloat import IndexBloat
 from pgq_ops.probes.indexes import Indexes
 from pgq_ops.probes.table import Table
-from pgq_ops.stats import index_bloat
+from pgq_ops.stats import index_bloat, index_sizes
 from pgq_ops.stats.index_peaks import WATCHED_SECONDS
 from tests.support.agent import wait_until
 from tests.support.collecting import Collection, collection_of
+from tests.support.doctor_points import doctor
 from tests.support.jobs import SMALL
 from tests.support.table_health import COLUMNS, told, vacuum
 
@@ -29,7 +32,7 @@ DEAD = "SELECT sum(pg_stat_get_dead_tuples(oid)) FROM pg_class WHERE relname LIK
 
 @pytest.fixture(autouse=True)
 def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_bloat, "LEAST_BYTES", LEAST_PAGES * 8_192)
+    monkeypatch.setattr(index_sizes, "LEAST_BYTES", LEAST_PAGES * 8_192)
 
 
 @pytest.fixture
@@ -104,9 +107,9 @@ def test_an_index_that_holds_what_it_is_made_for_is_none(jobs: Database) -> None
 
 def test_a_small_index_is_none(jobs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     size = jobs.value("SELECT pg_relation_size('jobs_pending')")
-    monkeypatch.setattr(index_bloat, "LEAST_BYTES", size + 1)
+    monkeypatch.setattr(index_sizes, "LEAST_BYTES", size + 1)
     assert not found(probe(jobs))
-    monkeypatch.setattr(index_bloat, "LEAST_BYTES", size)
+    monkeypatch.setattr(index_sizes, "LEAST_BYTES", size)
     assert found(probe(jobs))
 
 
@@ -198,3 +201,21 @@ def test_dead_rows_that_vacuum_may_not_remove_are_no_bloat(jobs: Database) -> No
     holder.rollback()
     vacuumed(jobs, WRITTEN + 39_000)
     assert found(probe(jobs))
+
+
+def test_doctor_judges_by_what_the_index_holds_now(jobs: Database) -> None:
+    jobs.execute("CREATE EXTENSION pgstattuple")
+    finding = doctor(jobs, SMALL).finding(claim_index_size)
+    assert str(finding.severity) == "info"
+    assert finding.evidence["measured"] == {"public.jobs_pending": True}
+    assert f"with what it holds now, which may be more at other hours ({ROWS // 20:,} entries)" in finding.summary
+    jobs.execute(finding.remedy)
+    assert doctor(jobs, SMALL).passed(claim_index_size).startswith("1 index, 0 of at least")
+
+
+def test_doctor_says_why_it_cannot_judge(jobs: Database) -> None:
+    examined = doctor(jobs, SMALL)
+    examined.examination.look = replace(examined.examination.look, health=None)
+    assert "could not be read" in examined.unknown(claim_index_size)
+    jobs.execute("DROP INDEX jobs_pending")
+    assert doctor(jobs, SMALL).not_applicable(claim_index_size) == "no index leads to the pending jobs"

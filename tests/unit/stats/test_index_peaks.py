@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from pgq_ops.job_table.table import Relation
-from pgq_ops.stats.index_bloat import IndexSize
+from pgq_ops.stats.index_bloat import LEAST_RATIO, IndexBloat
 from pgq_ops.stats.index_need import pages
-from pgq_ops.stats.index_peaks import LEAST_RATIO, WATCHED_SECONDS, IndexBloat, IndexPeaks
+from pgq_ops.stats.index_peaks import WATCHED_SECONDS, IndexPeaks
+from pgq_ops.stats.index_sizes import IndexSize
 from pgq_ops.stats.table_health import TableHealth
 from tests.unit.stats.test_vacuum_watch import LEAF
 
