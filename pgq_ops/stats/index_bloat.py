@@ -58,7 +58,7 @@ def reckoned(size: IndexSize, entries: float) -> IndexBloat | None:
 
 
 def confirmed(connection: Connection, bloated: Iterable[tuple[IndexSize, IndexBloat]]) -> Iterator[IndexBloat]:
-    """Those that their pages do not contradict. Raises the driver's errors, but none of a lock or of too long a look."""
+    """Those that their pages do not contradict. Raises the driver's errors, but none of a lock or of a timeout."""
     for number, (size, bloat) in enumerate(bloated):
         needed = _measured_bytes(connection, size) if number < _MOST_MEASURED else None
         if needed is None:

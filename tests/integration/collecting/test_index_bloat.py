@@ -121,7 +121,9 @@ def test_where_pgstattuple_is_there_its_word_counts(jobs: Database, monkeypatch:
     assert str(finding.severity) == "warning"
     assert finding.evidence["measured"] == {"public.jobs_pending": True}
     # The catalog is wrong now: the index is full again, and nobody has counted since.
-    jobs.execute("UPDATE jobs SET status = 'pending'")
+    jobs.execute(f"""
+        INSERT INTO jobs SELECT {ROWS} + i, 'pending', run_at FROM jobs, generate_series(1, 18) AS i WHERE id % 20 = 0
+    """)
     seen.clock.seconds += 3_600
     assert not found(seen)
     monkeypatch.setattr(index_bloat, "_CHEAP_PAGES", LEAST_PAGES)
