@@ -51,7 +51,8 @@ class LeafTrack:
     alone; `dying_for_long`: likewise, over minutes. `due_since`: since when there have been more dead rows than
     autovacuum waits for, and nobody at work on them. `seconds`: how long the next VACUUM may take. `not_before`: none
     begins earlier. `frozen`: what had been written there when it was frozen, so that it is once. `quiet_since`: since
-    when nothing was written, as far as it was seen. `lost_done`: it was vacuumed after its statistics were lost.
+    when nothing was written, as far as it was seen; `written_at`: when something last was (None: never seen).
+    `lost_done`: it was vacuumed after its statistics were lost.
     """
 
     leaf: LeafHealth
@@ -66,6 +67,7 @@ class LeafTrack:
     kept: Kept | None = None
     frozen: tuple[int, ...] | None = None
     quiet_since: float = field(init=False)
+    written_at: float | None = None
     lost_done: bool = False
     _vacuumed_at: float = 0.0
     _troubles: int = 0
@@ -100,7 +102,7 @@ class LeafTrack:
         if pulse.vacuums != before.vacuums:
             self.due_since = None
         if pulse.written != before.written:
-            self.quiet_since = now
+            self.quiet_since = self.written_at = now
         self.seen, self.seen_at = pulse, now
         if pulse.dead is not None and pulse.at > self._vacuumed_at:
             self._dead = float(pulse.dead), now

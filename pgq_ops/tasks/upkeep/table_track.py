@@ -32,7 +32,10 @@ CATALOG_SECONDS = 600.0
 # How soon a look may come again: no counter moves faster.
 _SOONEST_SECONDS = 0.25
 # The counters of a leaf that is written to are asked for so often, those of the others now and then; of some only.
-_BUSY_SECONDS, _QUIET_SECONDS, _MOST_LEAVES = 2.0, 5.0, 50
+_BUSY_SECONDS, _MOST_LEAVES = 2.0, 50
+# The look at a table's health, which comes each 15 s, tells that a quiet one is no longer. A few tables can be asked
+# more often than that, a hundred of them would take the agent a part of a core.
+_QUIET_SECONDS, SELDOM_SECONDS, _FEW_TABLES = 5.0, 15.0, 10
 _BUSY_FOR_SECONDS = 60.0
 _FOR_DEAD_ROWS = frozenset({Why.FAST, Why.OVERDUE, Why.UNSET})
 
@@ -89,22 +92,27 @@ class TableTrack:
                 *frozen.needs(connection, leaves, self.leaves, observed.horizon, now),
             )
 
-    def is_pulse_due(self, now: float) -> bool:
+    def looks_every(self, now: float, tables: int) -> float:
+        """Seconds from one look to the next; `tables`: how many are looked at in all."""
+        if any(self._is_busy(track, now) for track in self.leaves.values()):
+            return _BUSY_SECONDS
+        return min(SELDOM_SECONDS, _QUIET_SECONDS * max(1.0, tables / _FEW_TABLES))
+
+    def is_pulse_due(self, now: float, tables: int) -> bool:
         """Whether the counters are to be asked for."""
-        every = _BUSY_SECONDS if any(self._is_busy(track, now) for track in self.leaves.values()) else _QUIET_SECONDS
         last = max((track.seen_at for track in self.leaves.values()), default=now)
-        return now - last >= every
+        return now - last >= self.looks_every(now, tables)
 
     def feel(self, connection: Connection, now: float) -> None:
         """Ask for the counters of those that are written to, the busiest first. Raises the driver's errors."""
-        busiest = sorted(self.leaves.items(), key=lambda item: (-item[1].quiet_since, -item[1].dying))
+        busiest = sorted(self.leaves.items(), key=lambda item: (-(item[1].written_at or 0.0), -item[1].dying))
         for oid, pulse in pulses.read(connection, [oid for oid, _ in busiest[:_MOST_LEAVES]]):
             track = self.leaves[oid]
             known = track.leaf.dead_rows is not None
             track.feel(pulse if known else pulse._replace(dead=None), now)
 
     def _is_busy(self, track: LeafTrack, now: float) -> bool:
-        return now - track.quiet_since < _BUSY_FOR_SECONDS
+        return track.written_at is not None and now - track.written_at < _BUSY_FOR_SECONDS
 
     def budgets(self, terms: Autovacuum, observed: Observed, now: float) -> Mapping[int, int]:
         """How many dead rows each leaf may have, by oid: its part of what claims can bear, as its plan has it.

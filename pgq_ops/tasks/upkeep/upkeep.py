@@ -19,7 +19,7 @@ from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.need import Why
 from pgq_ops.tasks.upkeep.result import UpkeepResult
 from pgq_ops.tasks.upkeep.run import Terms, run
-from pgq_ops.tasks.upkeep.table_track import TableTrack
+from pgq_ops.tasks.upkeep.table_track import SELDOM_SECONDS, TableTrack
 from pgq_ops.tasks.upkeep.telling import Telling
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pgq_ops.tasks.upkeep.yielding import Watch
 
 EVERY_SECONDS = 2.0
-"""How often it looks, at least where anything happens; that takes no statement."""
+"""How often it looks, unless it says otherwise."""
 # Where the role may not: the GRANT may have been run meanwhile.
 _REFUSED_SECONDS = 60.0
 
@@ -69,7 +69,7 @@ class Upkeep:
             return UpkeepResult()
         now, track = self.clock(), self._look(table, observed)
         acts = terms.vacuum == "when-needed"
-        if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now)):
+        if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now, len(self._tables))):
             return None
         found = track.needs(track.budgets(terms, observed, now), observed, now)
         if acts and self._next(track, found, observed, now) is not None:
@@ -125,13 +125,13 @@ class Upkeep:
         budgets = track.budgets(terms, observed, now)
         outpaced = track.outpaced(budgets, observed)
         if terms.vacuum != "when-needed":
-            return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced)
+            return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced, again_seconds=SELDOM_SECONDS)
         return UpkeepResult(
             needs=tuple(found),
             outpaced=outpaced,
             held=self._held(table, track, found, observed),
             refused=track.refused if now < track.refused_until else "",
-            again_seconds=track.again_seconds(budgets, observed, now),
+            again_seconds=track.again_seconds(budgets, observed, now) or track.looks_every(now, len(self._tables)),
         )
 
     def _carry_out(

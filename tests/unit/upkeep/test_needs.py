@@ -301,16 +301,17 @@ def test_the_next_look_comes_when_a_vacuum_will_be_due() -> None:
     )
 
 
-def test_the_busy_are_asked_for_their_counters_more_often_than_the_quiet() -> None:
+@pytest.mark.parametrize(("tables", "quiet"), [(1, 5), (10, 5), (20, 10), (100, 15)])
+def test_the_busy_are_asked_for_their_counters_more_often_than_the_quiet(tables: int, quiet: float) -> None:
     story = Story()
     table = TableTrack({1: story.track})
     story.now += 60
     story.later(1)
-    assert not table.is_pulse_due(story.now + 4.9)
-    assert table.is_pulse_due(story.now + 5)
+    assert not table.is_pulse_due(story.now + quiet - 0.1, tables)
+    assert table.is_pulse_due(story.now + quiet, tables)
     story.later(1, died=1)
-    assert not table.is_pulse_due(story.now + 1.9)
-    assert table.is_pulse_due(story.now + 2)
+    assert not table.is_pulse_due(story.now + 1.9, tables)
+    assert table.is_pulse_due(story.now + 2, tables)
 
 
 def test_a_leaf_has_its_part_of_the_budget_by_its_share_of_what_dies_and_a_quiet_one_all() -> None:
