@@ -23,7 +23,7 @@ from pgq_ops.tasks.upkeep.table_track import SELDOM_SECONDS, TableTrack
 from pgq_ops.tasks.upkeep.telling import Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pgq_ops.config.maintenance import Autovacuum
     from pgq_ops.db.connection import Connection
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from pgq_ops.tasks.upkeep.need import Need
     from pgq_ops.tasks.upkeep.yielding import Watch
 
-EVERY_SECONDS = 2.0
-"""How often it looks, unless it says otherwise."""
+EVERY_SECONDS = SELDOM_SECONDS
+"""How often it looks; sooner where it says so."""
+# Nothing has been seen of the table yet; it will be within a round of the collection.
+_SOON_SECONDS = 2.0
 # Where the role may not: the GRANT may have been run meanwhile.
 _REFUSED_SECONDS = 60.0
 
@@ -66,7 +68,7 @@ class Upkeep:
         """What is needed, where nothing is to be run now; None where something is, or the database is to be asked."""
         observed, terms = self.observations.of(table.name), self.terms(table.name)
         if observed is None or terms is None:
-            return UpkeepResult()
+            return UpkeepResult(again_seconds=_SOON_SECONDS)
         now, track = self.clock(), self._look(table, observed)
         acts = terms.vacuum == "when-needed"
         if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now, len(self._tables))):
@@ -114,7 +116,7 @@ class Upkeep:
             end,
             tuple(one for one in found if one is not need),
             outpaced=track.outpaced(budgets, observed),
-            again_seconds=track.again_seconds(budgets, observed, now),
+            again_seconds=self._again(track, budgets, observed),
         )
 
     def _waiting(
@@ -125,14 +127,19 @@ class Upkeep:
         budgets = track.budgets(terms, observed, now)
         outpaced = track.outpaced(budgets, observed)
         if terms.vacuum != "when-needed":
-            return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced, again_seconds=SELDOM_SECONDS)
+            return UpkeepResult(needs=tuple(found), acts=False, outpaced=outpaced)
         return UpkeepResult(
             needs=tuple(found),
             outpaced=outpaced,
             held=self._held(table, track, found, observed),
             refused=track.refused if now < track.refused_until else "",
-            again_seconds=track.again_seconds(budgets, observed, now) or track.looks_every(now, len(self._tables)),
+            again_seconds=self._again(track, budgets, observed),
         )
+
+    def _again(self, track: TableTrack, budgets: Mapping[int, int], observed: Observed) -> float:
+        now = self.clock()
+        foreseen = track.again_seconds(budgets, observed, now)
+        return track.looks_every(now, len(self._tables)) if foreseen is None else foreseen
 
     def _carry_out(
         self, connection: AnsweringConnection, table: JobTable, track: TableTrack, need: Need, observed: Observed
