@@ -40,8 +40,11 @@ class MaintenanceFooting:
         """The session's connection, made if there is none; None where another session is at the same task."""
         if self.leadership.proof(table.name) is None:
             return None
-        connection = self.session.connection()
-        taken = connection.execute(sql.statement("leader/try_locks"), {"keys": [self._key(table)]}).fetchall()
+        try:
+            connection, taken = self._lock(table)
+        except psycopg.OperationalError:  # the session was lost while it was idle: nothing has begun over it
+            self.session.discard()
+            connection, taken = self._lock(table)
         if taken and self.may_act(connection, table):
             return connection
         self.give_back(connection, table)
@@ -67,6 +70,11 @@ class MaintenanceFooting:
         connection = self.session.current
         if connection is not None and connection.idle_seconds() >= IDLE_SECONDS:
             self.session.close()
+
+    def _lock(self, table: JobTable) -> tuple[Connection, bool]:
+        connection = self.session.connection()
+        taken = connection.execute(sql.statement("leader/try_locks"), {"keys": [self._key(table)]}).fetchall()
+        return connection, bool(taken)
 
     def _key(self, table: JobTable) -> int:
         return lock_key(table.relation.oid, f"{self.mode}/maintenance")

@@ -78,6 +78,16 @@ def test_it_may_act_while_the_leaders_session_holds_the_lock_on_the_server(groun
     assert not ground.footing.may_act(connection, ground.table), "and the server tells"
 
 
+def test_a_session_that_was_lost_while_it_was_idle_is_made_anew(ground: Ground) -> None:
+    connection = ground.footing.take(ground.table)
+    assert connection is not None
+    ground.footing.give_back(connection, ground.table)
+    assert ground.database.value("SELECT pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
+    again = ground.footing.take(ground.table)
+    assert again is not None
+    assert again is not connection
+
+
 def test_it_opens_no_connection_where_it_does_not_lead(ground: Ground) -> None:
     ground.leadership.take({})
     assert ground.footing.take(ground.table) is None
