@@ -21,6 +21,7 @@ from pgq_ops.tasks.upkeep.result import UpkeepResult
 from pgq_ops.tasks.upkeep.run import Terms, run
 from pgq_ops.tasks.upkeep.table_track import SELDOM_SECONDS, TableTrack
 from pgq_ops.tasks.upkeep.telling import Telling
+from pgq_ops.tasks.upkeep.workers import why_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -145,6 +146,8 @@ class Upkeep:
         self, connection: AnsweringConnection, table: JobTable, track: TableTrack, need: Need, observed: Observed
     ) -> VacuumEnd:
         oid = need.order.relation.oid
+        if need.why is Why.OVERDUE and track.leaves[oid].leaf.autovacuum_enabled:
+            need = replace(need, reason=f"{need.reason}: {why_late(connection)}")
         leaf = track.leaves.get(oid)
         terms = Terms(self.owner_role(), counts=observed.health.server.counts)
         if leaf is not None:
