@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from psycopg.pq import TransactionStatus
 from pydantic import SecretStr
 
 from pgq_ops.agent import watching
@@ -16,12 +18,15 @@ from pgq_ops.db.connection import LEADER_LIMITS, MAINTENANCE_LIMITS, PROBE_LIMIT
 from pgq_ops.db.session import Session
 from pgq_ops.leader.leadership import Leadership
 from pgq_ops.leader.settle import Settle
+from pgq_ops.probes.registry import PROBES
 from pgq_ops.scheduler import maintenance as footings
 from pgq_ops.scheduler.maintenance import MaintenanceFooting
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.order import Order
 from pgq_ops.tasks.upkeep.run import Terms, run
 from tests.support.agent import wait_until
+from tests.support.collecting import collection_of
+from tests.support.jobs import create_field_table
 from tests.support.table_health import COLUMNS
 from tests.support.upkeep import meanwhile, relation, table_of
 
@@ -188,6 +193,21 @@ def test_one_that_is_watched_goes_on_until_somebody_waits_and_then_ends_within_a
         wait_until(lambda: ended, 1, "ended")
     [end] = ended
     assert (end.fate, end.reason) == (VacuumFate.CANCELLED, f"session {waiter.info.backend_pid} waited for it (ddl)")
+
+
+def test_a_round_of_the_collection_leaves_room_for_a_look_between_its_statements(database: Database) -> None:
+    create_field_table(database)
+    seen = collection_of(database)
+    connection = seen.collector.session.connection()
+    looks: list[tuple[float, TransactionStatus]] = []
+    connection.between = lambda: looks.append((time.monotonic(), connection.info.transaction_status))
+    began = time.monotonic()
+    seen.healthy()
+    ended = time.monotonic()
+    assert {status for _, status in looks} == {TransactionStatus.IDLE}
+    assert len(looks) > len(PROBES)
+    moments = [began, *(at for at, _ in looks), ended]
+    print(f"longest gap of {ended - began:.3f} s: {max(b - a for a, b in pairwise(moments)):.3f} s")  # noqa: T201
 
 
 def test_nothing_is_cancelled_once_the_vacuum_is_over(ground: Ground) -> None:
