@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 class VacuumFate(StrEnum):
     """As `pgqops_vacuums_total` counts it.
 
-    `ok`: the statistics know of it. `nothing`: it was not begun, since the table is gone. `busy`: a lock was in the way. `useless`: the horizon is held, so that it removed little. `not_permitted`:
-    the role may not. `cancelled`: somebody waited for it, or leadership was lost, or nobody could watch it.
-    `unfinished`: its time was over; the next one goes on. `failed`: for any other reason.
+    `ok`: the statistics know of it. `nothing`: it was not begun, since the table is gone. `busy`: a lock was in the
+    way. `useless`: the horizon is held, so that it removed little. `not_permitted`: the role may not. `cancelled`:
+    somebody waited for it, or leadership was lost, or nobody could watch it. `unfinished`: its time was over; the next
+    one goes on. `failed`: for any other reason.
     """
 
     OK = "ok"
