@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pgq_ops.agent.registry import upkeep_news
 from pgq_ops.config.maintenance import Autovacuum
 from pgq_ops.errors import NotPermitted
 from pgq_ops.tasks.task import Outcome
@@ -13,6 +15,8 @@ from pgq_ops.tasks.upkeep import frozen
 from pgq_ops.tasks.upkeep.ending import VacuumFate
 from pgq_ops.tasks.upkeep.table_track import CATALOG_SECONDS
 from tests.support.agent import wait_until
+from tests.support.collecting import collection_of
+from tests.support.jobs import SMALL
 from tests.support.table_health import COLUMNS, told, vacuum, write
 from tests.support.upkeep import Keeper, maintenance, table_of
 
@@ -254,3 +258,17 @@ def test_nothing_is_frozen_while_somebody_holds_the_horizon_for_long(
     holder.rollback()
     keeper.look(after=CATALOG_SECONDS)
     assert keeper.act().end is not None
+
+
+def test_what_outpaces_autovacuum_becomes_a_finding_of_the_collection(keeper: Keeper) -> None:
+    keeper.terms = Autovacuum(dead_tuple_budget=1_000)
+    result = keeper.look()
+    news = upkeep_news(result)
+    assert (news.outpaced, news.acts) == ((), False)
+    leaf = keeper.task._tables["jobs"].leaves[keeper.table.relation.oid]
+    leaf.dying_for_long = 100
+    outpaced = upkeep_news(keeper.look())
+    seen = collection_of(keeper.database, SMALL)
+    for news_told, expected in ((news, False), (outpaced, True), (replace(outpaced, acts=True), False)):
+        found = seen.collector.collect(seen.table, upkeep=news_told).findings
+        assert ("vacuum-outpaced" in {finding.id for finding in found}) is expected
