@@ -92,16 +92,12 @@ class TableTrack:
                 *frozen.needs(connection, leaves, self.leaves, observed.horizon, now),
             )
 
-    def looks_every(self, now: float, tables: int) -> float:
-        """Seconds from one look to the next; `tables`: how many are looked at in all."""
+    def pulse_due_at(self, now: float, tables: int) -> float:
+        """From when on the counters are to be asked for; `tables`: how many are looked at in all."""
+        every = min(SELDOM_SECONDS, _QUIET_SECONDS * max(1.0, tables / _FEW_TABLES))
         if any(self._is_busy(track, now) for track in self.leaves.values()):
-            return _BUSY_SECONDS
-        return min(SELDOM_SECONDS, _QUIET_SECONDS * max(1.0, tables / _FEW_TABLES))
-
-    def is_pulse_due(self, now: float, tables: int) -> bool:
-        """Whether the counters are to be asked for."""
-        last = max((track.seen_at for track in self.leaves.values()), default=now)
-        return now - last >= self.looks_every(now, tables)
+            every = _BUSY_SECONDS
+        return max((track.seen_at for track in self.leaves.values()), default=now) + every
 
     def feel(self, connection: Connection, now: float) -> None:
         """Ask for the counters of those that are written to, the busiest first. Raises the driver's errors."""

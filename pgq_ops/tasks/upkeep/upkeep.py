@@ -39,6 +39,7 @@ EVERY_SECONDS = SELDOM_SECONDS
 """How often it looks; sooner where it says so."""
 # Nothing has been seen of the table yet; it will be within a round of the collection.
 _SOON_SECONDS = 2.0
+_SLACK_SECONDS = 0.1
 # Where the role may not: the GRANT may have been run meanwhile.
 _REFUSED_SECONDS = 60.0
 
@@ -72,7 +73,7 @@ class Upkeep:
             return UpkeepResult(again_seconds=_SOON_SECONDS)
         now, track = self.clock(), self._look(table, observed)
         acts = terms.vacuum == "when-needed"
-        if track.is_catalog_due(table, now) or (acts and track.is_pulse_due(now, len(self._tables))):
+        if track.is_catalog_due(table, now) or (acts and now >= track.pulse_due_at(now, len(self._tables))):
             return None
         found = track.needs(track.budgets(terms, observed, now), observed, now)
         if acts and self._next(track, found, observed, now) is not None:
@@ -140,7 +141,9 @@ class Upkeep:
     def _again(self, track: TableTrack, budgets: Mapping[int, int], observed: Observed) -> float:
         now = self.clock()
         foreseen = track.again_seconds(budgets, observed, now)
-        return track.looks_every(now, len(self._tables)) if foreseen is None else foreseen
+        # A little later than it is due: at that moment it is not to be put off once more.
+        pulse = track.pulse_due_at(now, len(self._tables)) - now + _SLACK_SECONDS
+        return max(_SLACK_SECONDS, pulse) if foreseen is None else min(foreseen, max(_SLACK_SECONDS, pulse))
 
     def _carry_out(
         self, connection: AnsweringConnection, table: JobTable, track: TableTrack, need: Need, observed: Observed

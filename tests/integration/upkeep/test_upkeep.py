@@ -71,6 +71,15 @@ def test_counters_are_asked_for_in_between_so_that_a_burst_is_known_at_once(keep
     assert keeper.act().outcome is Outcome.OK
 
 
+def test_the_next_look_comes_when_the_counters_are_due_and_not_a_moment_before(keeper: Keeper) -> None:
+    for _ in range(3):
+        result = keeper.act()
+        assert result.again_seconds is not None
+        assert 5 < result.again_seconds < 5.5
+        keeper.now += result.again_seconds
+        assert keeper.task.rest(keeper.table) is None, "they are to be asked for"
+
+
 def test_by_default_it_says_what_it_would_do_and_does_nothing(keeper: Keeper) -> None:
     keeper.terms = Autovacuum(dead_tuple_budget=1_000)
     let_die(keeper.database)
