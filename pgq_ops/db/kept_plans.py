@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # A command makes its looks once or twice, and an agent for days.
 _WORTH_IT = 3
-# So many at most, some 50 kB each in the server's process.
-_MOST = 96
+# So many at most, some 100 kB each in the server's process; those of further looks are made each time. Texts are ours.
+_MOST, _MOST_TEXTS = 96, 10_000
 _PLANNED_EACH_TIME = b"EXPLAIN"
 # A table may grow much without an ANALYZE, and the planner would see it by the size of the file.
 _FRESH_SECONDS = 600.0
@@ -38,6 +38,7 @@ class _Look:
     times: int = 0
     name: str = ""
     until: float = 0.0
+    used_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class KeptPlans:
         """The look with the values of its parameters in their places; to put them there takes as long as to plan."""
         known = self._texts.get(id(look))
         if known is None or known.look is not look or known.parameters != parameters:
-            if len(self._texts) >= _MOST:
+            if len(self._texts) >= _MOST_TEXTS:
                 self._texts.clear()
             text = psycopg.ClientCursor(self.connection).mogrify(look.as_string(self.connection), parameters)
             known = self._texts[id(look)] = _Text(look, parameters, text.encode(self.connection.info.encoding))
@@ -89,10 +90,11 @@ class KeptPlans:
             return look
         known = self._looks.get(look)
         if known is None:
-            if len(self._looks) >= _MOST:
-                self.forget([next(iter(self._looks))])
+            if len(self._looks) >= _MOST and not self._drop_unused():
+                return look
             known = self._looks[look] = _Look()
-        if known.name and self.clock() >= known.until:
+        known.used_at = self.clock()
+        if known.name and known.used_at >= known.until:
             self.forget([look])
             return look
         known.times += 1
@@ -107,6 +109,15 @@ class KeptPlans:
     def message(self, looks: Iterable[bytes]) -> bytes:
         """What to send for several of them, in one message. Raises the driver's errors."""
         return b";\n".join(map(self.statement, looks))
+
+    def _drop_unused(self) -> bool:
+        """Drop what is asked no longer, as after a change of the configuration; says whether there is room now.
+
+        Never one that was asked lately: it may be in the message that is being put together.
+        """
+        before = self.clock() - _FRESH_SECONDS
+        self.forget([look for look, known in self._looks.items() if known.used_at < before])
+        return len(self._looks) < _MOST
 
     def forget(self, looks: Iterable[bytes]) -> bool:
         """Drop the plans of these looks; says whether there were any."""

@@ -79,13 +79,15 @@ class Serving:
 class IndexSupport:
     """What may be asked, and how.
 
-    `small`: the table may be read whole, so anything may. `leases`: the looks at them. `tree`: the tables to index.
+    `small`: the table may be read whole, so anything may; `whole` does so. `leases`: the looks at them. `tree`: the
+    tables to index.
     """
 
     serving: Mapping[Question, Serving]
     small: bool
     leases: leases.Looks
     tree: tuple[Branch, ...]
+    whole: composing.SQL | None = None
 
     def is_cheap(self, question: Question | str) -> bool:
         """Whether the question costs no scan of a long history."""
@@ -118,8 +120,8 @@ def read(connection: Connection, table: JobTable, *, within_seconds: float = mat
                 alone = _alone(connection, table, question, found.indexes)
                 serving[question] = replace(found, alone=alone, brief=_brief(table, question) if alone else None)
     small = estimates.is_small(connection, table)
-    look_at_leases = leases.looks(table)
-    return IndexSupport(serving, small, look_at_leases, tree)
+    whole = bounded.composed_once(job_sample.all_jobs(table)) if small else None
+    return IndexSupport(serving, small, leases.looks(table), tree, whole)
 
 
 def _alone(

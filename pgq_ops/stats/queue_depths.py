@@ -86,8 +86,10 @@ class _Reading:
     def _whole(self) -> bool:
         """Read every row; False where that takes too long after all."""
         try:
-            look = job_sample.all_jobs(self.table)
-            found, self.at = bounded.read(self.connection, self.table, look, {"limit": None}, through_indexes=False)
+            look = self.support.whole or job_sample.all_jobs(self.table)
+            found, self.at = bounded.read(
+                self.connection, self.table, look, {"limit": None}, through_indexes=False, again=True
+            )
         except errors.QueryCanceled:
             return False
         sample = Sample(job_sample.parsed(found), complete=True)
