@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ def pasted(fragment: sql.Composable) -> str:
     What no terminal shows, and a line break before all, is written as an escape: in a name U&"..", in a text E'..'.
     A built-in function is written without its schema, and a comment is left out, for it would end with the line.
     """
-    whole = fragment.as_string(None).replace("%%", "%")
+    return _one_line(fragment.as_string(None).replace("%%", "%"))
+
+
+# A finding that lasts has the same remedy at each look.
+@lru_cache(maxsize=512)
+def _one_line(whole: str) -> str:
     parts, end = [], 0
     for found in _TOKEN.finditer(whole):
         parts += [whole[end : found.start()].translate(_BREAKS), _token(found)]

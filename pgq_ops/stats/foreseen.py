@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -102,11 +103,15 @@ class Foreseen:
 
 
 def _answers(connection: Connection, messages: Sequence[Message]) -> Iterator[list[Rows]]:
-    looks = [look for message in messages for look in message]
+    """The results of each message's statements. Settings that one has in common with the one before are made once."""
+    settings = [message[0] for message in messages]
+    same = [False, *(one == before for before, one in pairwise(settings))]
+    looks = [look for message, settled in zip(messages, same, strict=True) for look in message[settled:]]
     cursor = connection.execute(kept_plans(connection).message(looks))
-    for message in messages:
-        results = []
-        for _ in message:
+    results: list[Rows] = []
+    for message, settled in zip(messages, same, strict=True):
+        results = results[:1] if settled else []
+        for _ in message[settled:]:
             results.append(cursor.fetchall())
             cursor.nextset()
         yield results
