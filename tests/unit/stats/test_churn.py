@@ -140,9 +140,7 @@ def test_where_rows_are_not_counted_no_rate_is_told_not_even_none() -> None:
 
 # Of two looks at the same moment the second one tells nothing.
 SECONDS = st.floats(-100, 2_000).filter(lambda seconds: abs(seconds) > 0.001)
-LOOKS = st.lists(
-    st.tuples(SECONDS, st.integers(-(10**6), 10**6), st.booleans()), min_size=2, max_size=60
-)
+LOOKS = st.lists(st.tuples(SECONDS, st.integers(-(10**6), 10**6), st.booleans()), min_size=2, max_size=60)
 
 
 @given(LOOKS)
