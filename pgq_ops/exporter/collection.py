@@ -98,7 +98,10 @@ class Collector:
         self.database = connection.info.dbname
         known = self._known(table)
         before = known.memory.depths
-        failures = known.runs.run_due(connection, self.probes, lambda probe: known.collected(probe, connection))
+        try:
+            failures = known.run_due(connection, self.probes)
+        except Exception as error:  # noqa: BLE001  # as above
+            return self._not_reached(table, error)
         if failures and failures[-1].lost:
             return self._not_reached(table, failures[-1].error)
         memory = known.memory

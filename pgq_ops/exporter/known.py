@@ -10,12 +10,11 @@ from pgq_ops.stats.observing import Observing
 from pgq_ops.stats.vacuum_keepers import VacuumKeepers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from pgq_ops.db.connection import Connection
-    from pgq_ops.exporter.runs import Runs
+    from pgq_ops.exporter.runs import ProbeFailure, Runs
     from pgq_ops.job_table.table import JobTable
-    from pgq_ops.metrics import Sample
     from pgq_ops.probes.database_memory import DatabaseMemory
     from pgq_ops.probes.memory import Memory
     from pgq_ops.probes.probe import Probe
@@ -32,10 +31,13 @@ class Known:
     keepers: VacuumKeepers = field(default_factory=VacuumKeepers)
     observing: Observing = field(default_factory=Observing)
 
-    def collected(self, probe: Probe, connection: Connection) -> Iterable[Sample]:
-        """Run one probe."""
+    def run_due(self, connection: Connection, probes: Sequence[Probe]) -> list[ProbeFailure]:
+        """Run the probes that are due. Raises the driver's errors where the session is lost before or after them."""
+        # Around all of them: what they are expected to ask is asked before any of them runs.
         with row_security(connection, allowed=self.table.all_visible_policies):
-            return probe.collect(connection, self.table, self.memory)
+            return self.runs.run_due(
+                connection, probes, lambda probe: probe.collect(connection, self.table, self.memory)
+            )
 
 
 @dataclass(slots=True)

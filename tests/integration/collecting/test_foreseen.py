@@ -19,6 +19,7 @@ from tests.support.jobs import create_field_table
 if TYPE_CHECKING:
     from pgq_ops.db.connection import Connection
     from tests.support.database import Database
+    from tests.support.roles import Roles
 
 
 @pytest.fixture
@@ -53,6 +54,24 @@ def sent(seen: Collection, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def test_a_collection_is_two_messages(warm: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(sent(warm, monkeypatch) for _ in range(4)) == 2
+
+
+def test_a_table_with_policies_that_hide_nothing_is_looked_at_ahead_as_well(
+    database: Database, make_role: Roles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the server would log an error for each try: the looks need row-level security, which is off elsewhere."""
+    create_field_table(database)
+    database.execute("INSERT INTO jobs (queue, status, run_at) VALUES ('a', 'pending', now())")
+    database.execute("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY")
+    database.execute("CREATE POLICY everything ON jobs USING (true)")
+    database.execute("VACUUM ANALYZE jobs")
+    reader = make_role("reader", member_of=("pg_monitor",))
+    database.execute(f"GRANT SELECT ON jobs TO {reader}")
+    seen = collection_of(database, role=reader)
+    for _ in range(5):
+        seen.healthy()
+    assert seen.jobs("a") == {"ready": 1}
+    assert min(sent(seen, monkeypatch) for _ in range(4)) == 4, "two of them switch row-level security on and off"
 
 
 def test_what_changed_between_two_collections_is_seen_by_the_next(warm: Collection, database: Database) -> None:
