@@ -41,7 +41,7 @@ class Only:
         """As they were typed. Raises UsageError for a parameter that pgq-ops never sets."""
         wanted = frozenset(parameters)
         for one in sorted(wanted - SETTABLE):
-            hint = did_you_mean(one, SETTABLE) or f"it sets {', '.join(sorted(SETTABLE))}"
+            hint = did_you_mean(one, SETTABLE) or "`pgq-ops autovacuum revert --dry-run` lists those that were set"
             raise UsageError(f'"{one}" is no storage parameter that pgq-ops sets: {hint}')
         return cls(wanted or None, frozenset(leaves))
 

@@ -15,6 +15,7 @@ from pgq_ops.stats.table_health import LeafHealth, TableHealth
 from pgq_ops.stats.vacuum_progress import VacuumProgress
 from pgq_ops.stats.vacuum_settings import ServerAutovacuum
 from pgq_ops.stats.vacuum_watch import VacuumOutcome
+from tests.support.leaf_health import QUIET
 
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
@@ -22,21 +23,7 @@ if TYPE_CHECKING:
 TABLE: Any = JobTable.__new__(JobTable)
 object.__setattr__(TABLE, "relation", Relation(1, "public", "jobs"))
 NOW = 10_000.0
-LEAF = LeafHealth(
-    oid=1,
-    name="jobs",
-    live_rows=500,
-    dead_rows=10_001,
-    vacuum_threshold=150,
-    autovacuum_enabled=True,
-    last_vacuum=None,
-    last_autovacuum=None,
-    vacuum_running=False,
-    table_bytes=0,
-    index_bytes=0,
-    xid_age=10,
-    schema="public",
-)
+LEAF = replace(QUIET, dead_rows=10_001, vacuum_threshold=150)
 RUNNING: dict[str, Any] = {"vacuum_running": True, "progress": VacuumProgress(7, "scanning heap", 0.4)}
 
 

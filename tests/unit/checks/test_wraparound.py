@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from pgq_ops.job_table.table import JobTable, Relation
 from pgq_ops.stats.horizon import Holder, Horizon
 from pgq_ops.stats.table_health import LeafHealth, TableHealth
 from pgq_ops.stats.vacuum_settings import VacuumSettings
+from tests.support.leaf_health import QUIET
 
 if TYPE_CHECKING:
     from pgq_ops.checks.finding import Finding
@@ -21,21 +23,12 @@ object.__setattr__(TABLE, "relation", Relation(1, "public", "jobs"))
 
 
 def leaf(name: str = "jobs", xids: int = 0, mxids: int = 0, freeze_max_age: int = 200_000_000) -> LeafHealth:
-    return LeafHealth(
-        oid=1,
+    return replace(
+        QUIET,
         name=name,
         live_rows=0,
-        dead_rows=0,
-        vacuum_threshold=50,
-        autovacuum_enabled=True,
-        last_vacuum=None,
-        last_autovacuum=None,
-        vacuum_running=False,
-        table_bytes=0,
-        index_bytes=0,
         xid_age=xids,
         mxid_age=mxids,
-        schema="public",
         settings=VacuumSettings(freeze_max_age=freeze_max_age),
     )
 

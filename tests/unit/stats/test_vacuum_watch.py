@@ -7,21 +7,14 @@ from typing import Any
 
 from pgq_ops.stats.table_health import LeafHealth, TableHealth
 from pgq_ops.stats.vacuum_watch import VacuumOutcome, VacuumWatch
+from tests.support.leaf_health import QUIET
 
 # Autovacuum comes at 20,000 dead rows; more than 40,000 are too many.
-LEAF = LeafHealth(
-    oid=1,
-    name="jobs",
+LEAF = replace(
+    QUIET,
     live_rows=1_000,
-    dead_rows=0,
     vacuum_threshold=20_000,
-    autovacuum_enabled=True,
-    last_vacuum=None,
     last_autovacuum=100.0,
-    vacuum_running=False,
-    table_bytes=0,
-    index_bytes=0,
-    xid_age=10,
     inserted=1_000,
     updated=1_000,
     deleted=1_000,

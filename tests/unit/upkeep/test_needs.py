@@ -20,24 +20,11 @@ from pgq_ops.tasks.upkeep.leaf_track import LeafTrack
 from pgq_ops.tasks.upkeep.need import Need, Why
 from pgq_ops.tasks.upkeep.order import Order
 from pgq_ops.tasks.upkeep.table_track import TableTrack
+from tests.support.leaf_health import QUIET
 
 BUDGET = 5_000
 BEFORE = Horizon(0)
-LEAF = LeafHealth(
-    oid=1,
-    name="jobs",
-    live_rows=500,
-    dead_rows=0,
-    vacuum_threshold=4_000,
-    autovacuum_enabled=True,
-    last_vacuum=None,
-    last_autovacuum=None,
-    vacuum_running=False,
-    table_bytes=0,
-    index_bytes=0,
-    xid_age=10,
-    schema="public",
-)
+LEAF = replace(QUIET, vacuum_threshold=4_000)
 
 
 @dataclass
