@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import psycopg
 from psycopg import errors
@@ -62,9 +62,9 @@ class Answers(Protocol):
 
 @dataclass(slots=True)
 class KeptPlans:
-    """Those of one session. `clock()` is monotonic seconds."""
+    """Those of one session, which is `session()`. `clock()` is monotonic seconds."""
 
-    connection: Connection
+    session: Callable[[], Connection | None]
     clock: Callable[[], float] = time.monotonic
     foreseen: Answers | None = None
     _lost: bool = False
@@ -73,6 +73,14 @@ class KeptPlans:
     _texts: dict[int, _Text] = field(default_factory=dict)
     _looks: dict[bytes, _Look] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def connection(self) -> Connection:
+        """The session's connection: whoever asks has it at hand, and it is not kept alive by its plans."""
+        connection = self.session()
+        if connection is None:
+            raise ReferenceError("the session is gone")
+        return connection
 
     def text(self, look: composing.Composable, parameters: Mapping[str, Any]) -> bytes:
         """The look with the values of its parameters in their places; to put them there takes as long as to plan."""
@@ -139,5 +147,5 @@ def kept_plans(connection: Connection) -> KeptPlans:
     """The plans that the session keeps."""
     plans = _BY_CONNECTION.get(connection)
     if plans is None:
-        plans = _BY_CONNECTION[connection] = KeptPlans(connection)
+        plans = _BY_CONNECTION[connection] = KeptPlans(ref(connection))
     return plans

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 from psycopg import errors
 from psycopg import sql as composing
@@ -83,7 +86,7 @@ def test_a_look_that_is_cut_off_keeps_its_plan(session: Connection, database: Da
 
 def test_a_plan_is_made_anew_after_ten_minutes(session: Connection) -> None:
     now = [0.0]
-    plans = KeptPlans(session, lambda: now[0])
+    plans = KeptPlans(lambda: session, lambda: now[0])
     sent = [plans.statement(b"SELECT n FROM t") for _ in range(4)]
     assert sent[:2] == [b"SELECT n FROM t"] * 2
     assert re.fullmatch(rb"EXECUTE pgq_ops_[0-9a-f]{8}_1", sent[2])
@@ -98,7 +101,7 @@ def test_of_more_looks_than_are_kept_each_is_made_and_none_is_lost_from_the_mess
     """As with a hundred job tables."""
     looks = [b"SELECT %d" % number for number in range(120)]
     now = [0.0]
-    plans = KeptPlans(session, lambda: now[0])
+    plans = KeptPlans(lambda: session, lambda: now[0])
 
     def answers(wanted: list[bytes]) -> list[int]:
         cursor = session.execute(plans.message(wanted))
@@ -118,3 +121,15 @@ def test_of_more_looks_than_are_kept_each_is_made_and_none_is_lost_from_the_mess
 def test_what_is_explained_is_planned_each_time(session: Connection) -> None:
     plans = kept_plans(session)
     assert {plans.statement(b"EXPLAIN SELECT FROM t") for _ in range(5)} == {b"EXPLAIN SELECT FROM t"}
+
+
+def test_a_session_that_is_gone_is_not_kept_by_its_plans(database: Database) -> None:
+    """An agent makes a new one each time that the database was away."""
+    session = psycopg.connect(database.dsn, autocommit=True)
+    for _ in range(4):
+        assert bounded.planned(session, [composing.SQL("SELECT 1")], {}) == [[(1,)]]
+    kept_one = weakref.ref(session)
+    session.close()
+    del session
+    gc.collect()
+    assert kept_one() is None
