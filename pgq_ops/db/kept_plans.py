@@ -7,9 +7,11 @@ there, no plan is kept once one was not found.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, ref
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 # A command makes its looks once or twice, and an agent for days.
 _WORTH_IT = 3
 # So many at most, some 100 kB each in the server's process; those of further looks are made each time. Texts are ours.
-_MOST, _MOST_TEXTS = 96, 10_000
+_MOST, _MOST_TEXTS = 96, 2_000
 _PLANNED_EACH_TIME = b"EXPLAIN"
+_PARAMETER = re.compile(r"%\((\w+)\)s")
 # A table may grow much without an ANALYZE, and the planner would see it by the size of the file.
 _FRESH_SECONDS = 600.0
 
@@ -39,13 +42,6 @@ class _Look:
     name: str = ""
     until: float = 0.0
     used_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    look: composing.Composable
-    parameters: Mapping[str, Any]
-    text: bytes
 
 
 class Answers(Protocol):
@@ -70,7 +66,7 @@ class KeptPlans:
     _lost: bool = False
     # Somebody else's plan, in a server process that is shared, must not be taken for ours.
     _prefix: str = field(default_factory=lambda: f"pgq_ops_{secrets.token_hex(4)}_")
-    _texts: dict[int, _Text] = field(default_factory=dict)
+    _texts: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _looks: dict[bytes, _Look] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -84,13 +80,16 @@ class KeptPlans:
 
     def text(self, look: composing.Composable, parameters: Mapping[str, Any]) -> bytes:
         """The look with the values of its parameters in their places; to put them there takes as long as to plan."""
-        known = self._texts.get(id(look))
-        if known is None or known.look is not look or known.parameters != parameters:
+        statement = look.as_string(None)
+        # By value: looks are put together anew each minute, and the agent lives for months.
+        key = (statement, *(_hashable(parameters.get(name)) for name in _names(statement)))
+        text = self._texts.get(key)
+        if text is None:
             if len(self._texts) >= _MOST_TEXTS:
                 self._texts.clear()
-            text = psycopg.ClientCursor(self.connection).mogrify(look.as_string(self.connection), parameters)
-            known = self._texts[id(look)] = _Text(look, parameters, text.encode(self.connection.info.encoding))
-        return known.text
+            mogrified = psycopg.ClientCursor(self.connection).mogrify(statement, parameters)
+            text = self._texts[key] = mogrified.encode(self.connection.info.encoding)
+        return text
 
     def statement(self, look: bytes) -> bytes:
         """What to send for the look, which has no parameters left. Raises the driver's errors."""
@@ -149,3 +148,13 @@ def kept_plans(connection: Connection) -> KeptPlans:
     if plans is None:
         plans = _BY_CONNECTION[connection] = KeptPlans(ref(connection))
     return plans
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _names(statement: str) -> tuple[str, ...]:
+    """The parameters that the statement has."""
+    return tuple(dict.fromkeys(_PARAMETER.findall(statement)))
+
+
+def _hashable(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value

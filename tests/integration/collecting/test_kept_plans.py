@@ -133,3 +133,16 @@ def test_a_session_that_is_gone_is_not_kept_by_its_plans(database: Database) -> 
     del session
     gc.collect()
     assert kept_one() is None
+
+
+def test_a_look_that_is_put_together_anew_has_the_text_that_it_had(session: Connection) -> None:
+    """Or each minute would leave some kilobytes in an agent that lives for months."""
+    plans = kept_plans(session)
+
+    def text(least: object, of: str = "n", **others: int) -> bytes:
+        return plans.text(composing.SQL(f"SELECT {of} FROM t WHERE n = ANY(%(least)s)"), {"least": least, **others})
+
+    assert text([1]) is text([1], oid=7)
+    assert text([1]) is not text([1, 2])
+    assert text([1]) != text([1], of="2 * n")
+    assert text([1, 2]).endswith(b"ANY('{1,2}'::int2[])")
