@@ -22,7 +22,7 @@ def apply(
     from pgq_ops.cli.autovacuum_lines import lines, question
     from pgq_ops.cli.autovacuum_report import apply_tables, look
     from pgq_ops.cli.confirmation import confirm, require_answer
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_report
     from pgq_ops.cli.setting import load_config
 
     loaded = load_config(config)
@@ -33,11 +33,4 @@ def apply(
         if report.parameters and not yes:
             confirm(question(report), yes=yes)
         report = apply_tables(loaded, names or (), report)
-    if json:
-        print_json(report.as_json())
-    else:
-        for line in lines(report):
-            print_line(line)
-    failure = report.failure()
-    if failure is not None:
-        raise failure
+    print_report(report, lines(report), as_json=json)

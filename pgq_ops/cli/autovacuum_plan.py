@@ -20,18 +20,11 @@ def plan(
     """
     from pgq_ops.cli.autovacuum_lines import lines
     from pgq_ops.cli.autovacuum_report import look
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_report
     from pgq_ops.cli.setting import load_config
     from pgq_ops.errors import UsageError
 
     if json and sql:
         raise UsageError("--json and --sql exclude each other: the document has each statement too")
     report = look(load_config(config), names or (), seconds=seconds_of(measure), discovering=True)
-    if json:
-        print_json(report.as_json())
-    else:
-        for line in report.script() if sql else lines(report):
-            print_line(line)
-    failure = report.failure()
-    if failure is not None:
-        raise failure
+    print_report(report, report.script() if sql else lines(report), as_json=json)

@@ -33,7 +33,7 @@ def revert(
     from pgq_ops.cli.autovacuum_revert_lines import lines, question
     from pgq_ops.cli.autovacuum_reverting import Only, revert_tables
     from pgq_ops.cli.confirmation import confirm, require_answer
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_report
     from pgq_ops.cli.setting import load_config
 
     only = Only.of(parameters or (), tables or ())
@@ -46,11 +46,4 @@ def revert(
         if report.parameters:
             confirm(question(report), yes=yes)
         report = revert_tables(loaded, names or (), only, dry_run=False)
-    if json:
-        print_json(report.as_json())
-    else:
-        for line in lines(report):
-            print_line(line)
-    failure = report.failure()
-    if failure is not None:
-        raise failure
+    print_report(report, lines(report), as_json=json)

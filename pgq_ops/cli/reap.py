@@ -21,7 +21,7 @@ def reap(
 ) -> None:
     """Take back expired leases once: requeue the jobs with backoff, bury those whose attempts reach the cap."""
     from pgq_ops.cli.confirmation import confirm, require_answer
-    from pgq_ops.cli.printing import print_json, print_line
+    from pgq_ops.cli.printing import print_report
     from pgq_ops.cli.reap_lines import lines, question
     from pgq_ops.cli.reap_report import reap_tables
     from pgq_ops.cli.setting import load_config
@@ -37,11 +37,4 @@ def reap(
             report = reap_tables(loaded, names or (), include_stale=include_stale, dry_run=False)
         else:
             report = report.as_done()
-    if json:
-        print_json(report.as_json())
-    else:
-        for line in lines(report):
-            print_line(line)
-    failure = report.failure()
-    if failure is not None:
-        raise failure
+    print_report(report, lines(report), as_json=json)
