@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from pgq_ops.tasks.upkeep.result import UpkeepResult
     from tests.support.database import Database
 
+# The server is shared, and its autovacuum comes by: while it analyzes, its snapshot keeps the dead rows.
+ITS_OWN_WORK = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE backend_type = 'autovacuum worker' AND datname = current_database()
+"""
 VACUUMING = "SELECT count(*) FROM pg_stat_progress_vacuum WHERE datname = current_database()"
 NEEDED_TOML = 'vacuum = "when-needed"\ndead_tuple_budget = 1000'
 NEEDED = Autovacuum(vacuum="when-needed", dead_tuple_budget=1_000)
@@ -66,6 +71,11 @@ def let_rows_die(database: Database) -> None:
     database.execute("ANALYZE jobs")
     counted = "SELECT pg_stat_get_dead_tuples('jobs'::regclass)"
     wait_until(lambda: database.value(counted) == 2_000, what="counted")
+
+
+def until_calm(database: Database) -> None:
+    """Wait until autovacuum is not at work in this database."""
+    wait_until(lambda: database.value(ITS_OWN_WORK) == 0, 30, "autovacuum is done")
 
 
 @contextmanager
@@ -109,6 +119,7 @@ class Keeper:
         `held_for`: since when those who hold the horizon do, as the test's clock is not the server's.
         """
         self.now += after
+        until_calm(self.database)
         health, seen = table_health.read(self.connection, self.table), horizon.read(self.connection)
         if held_for is not None:
             seen = replace(seen, holders=tuple(replace(one, seconds=held_for) for one in seen.holders))
@@ -121,12 +132,14 @@ class Keeper:
         return {str(fate): value for fate, value in values.items() if value}
 
     def act(self) -> UpkeepResult:
+        until_calm(self.database)
         return self.task.run(self.connection, self.table, lambda: True)
 
 
 def vacuumed(database: Database, order: Order, terms: Terms | None = None, role: str | None = None) -> VacuumEnd:
     """One VACUUM as upkeep runs it, in a session that is closed again."""
     connection = maintenance(database, role)
+    until_calm(database)
     try:
         return run(connection, table_of(database), order, terms or Terms(), NoWatch())
     finally:
